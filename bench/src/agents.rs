@@ -7,23 +7,23 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::Failure;
+use crate::BenchFailure;
+use crate::bench_model::{BenchModel, CallTemplates};
 use crate::command;
-use crate::mind::{Calls, Mind};
 
 /// The variable that names a folder where agents are installed, beside the PATH.
 pub(crate) const FOLDER: &str = "HOLON_BENCH_AGENTS";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    agent: Vec<Agent>,
+struct PeerAgentsFile {
+    agent: Vec<PeerAgent>,
 }
 
 /// One of them.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Agent {
+pub(crate) struct PeerAgent {
     /// Its program.
     pub(crate) name: String,
     /// What to install for it.
@@ -38,19 +38,19 @@ pub(crate) struct Agent {
     #[serde(default)]
     files: BTreeMap<String, String>,
     /// How it is told to run a shell command that does nothing.
-    pub(crate) calls: Calls,
+    pub(crate) calls: CallTemplates,
 }
 
 /// All that are described.
-pub(crate) fn known() -> Result<Vec<Agent>, Failure> {
-    let file: File =
+pub(crate) fn known() -> Result<Vec<PeerAgent>, BenchFailure> {
+    let file: PeerAgentsFile =
         toml::from_str(include_str!("../agents.toml")).map_err(|e| format!("agents.toml: {e}"))?;
     Ok(file.agent)
 }
 
-impl Agent {
+impl PeerAgent {
     /// Where it is installed; else what would install it.
-    pub(crate) fn find(&self) -> Result<PathBuf, Failure> {
+    pub(crate) fn find(&self) -> Result<PathBuf, BenchFailure> {
         let folder = std::env::var_os(FOLDER).map(PathBuf::from);
         let found = folder.as_deref().and_then(|folder| below(folder, &self.name));
         found.or_else(|| command::find(&self.name)).ok_or_else(|| {
@@ -65,10 +65,10 @@ impl Agent {
     pub(crate) fn command(
         &self,
         program: &Path,
-        mind: &Mind,
+        mind: &BenchModel,
         home: &Path,
         workspace: &Path,
-    ) -> Result<Command, Failure> {
+    ) -> Result<Command, BenchFailure> {
         let base = mind.base();
         let root = base.trim_end_matches("/v1");
         let fill = |text: &str| {
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn files_and_variables_are_filled_in() {
         let home = tempfile::tempdir().unwrap();
-        let mind = Mind::start();
+        let mind = BenchModel::start();
         let codex = known().unwrap().into_iter().find(|agent| agent.name == "codex").unwrap();
         let command = codex.command(Path::new("/bin/codex"), &mind, home.path(), home.path()).unwrap();
         let config = fs::read_to_string(home.path().join(".codex/config.toml")).unwrap();

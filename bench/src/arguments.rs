@@ -3,28 +3,28 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::suite::{self, Suite};
-use crate::tasks::options::{self, Options};
+use crate::tasks::options::{self, TaskOptions};
 
 /// What this process is here for.
 #[derive(Debug)]
-pub(crate) enum Task {
+pub(crate) enum BenchTask {
     /// Say how it is used.
     Help,
     /// Measure and show.
-    Measure(Arguments),
+    Measure(BenchArguments),
     /// Measure one suite quickly or not, for the process that started this one as another user.
     Report(&'static Suite, bool),
     /// Play tasks with a real model.
-    Play(Options),
+    Play(TaskOptions),
     /// Run one command and say what it used.
     Meter(Vec<OsString>),
 }
 
 /// What a person can choose.
 #[derive(Debug)]
-pub(crate) struct Arguments {
+pub(crate) struct BenchArguments {
     /// In the order they are run.
     pub(crate) suites: Vec<&'static Suite>,
     /// Few rounds.
@@ -60,18 +60,18 @@ Suites (all of them unless some are named):
 }
 
 /// Reads the arguments after the program's name.
-pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, Failure> {
+pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<BenchTask, BenchFailure> {
     let arguments: Vec<OsString> = arguments.collect();
     if let Some((first, command)) = arguments.split_first()
         && first == "--meter"
     {
-        return Ok(Task::Meter(command.to_vec()));
+        return Ok(BenchTask::Meter(command.to_vec()));
     }
     if let Some((first, rest)) = arguments.split_first()
         && first == "tasks"
         && !rest.iter().any(|argument| argument == "--help" || argument == "-h")
     {
-        return options::parse(rest).map(Task::Play);
+        return options::parse(rest).map(BenchTask::Play);
     }
     let (mut suites, mut quick, mut strict, mut report) = (Vec::new(), false, false, false);
     let mut scripts = None;
@@ -79,7 +79,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, F
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.to_str() {
-            Some("--help" | "-h") => return Ok(Task::Help),
+            Some("--help" | "-h") => return Ok(BenchTask::Help),
             Some("--quick") => quick = true,
             Some("--strict") => strict = true,
             Some("--report") => report = true,
@@ -97,12 +97,12 @@ pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, F
     }
     if report {
         let suite = suites.first().ok_or("--report needs a suite")?;
-        return Ok(Task::Report(suite, quick));
+        return Ok(BenchTask::Report(suite, quick));
     }
     if suites.is_empty() {
         suites = suite::ALL.iter().collect();
     }
-    Ok(Task::Measure(Arguments { suites, quick, strict, scripts, seeds }))
+    Ok(BenchTask::Measure(BenchArguments { suites, quick, strict, scripts, seeds }))
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
     fn check(arguments: &[&str], expect: Result<(&[&str], bool, bool), &str>) {
         let parsed = parse(arguments.iter().map(OsString::from));
         match (parsed, expect) {
-            (Ok(Task::Measure(found)), Ok((suites, quick, strict))) => {
+            (Ok(BenchTask::Measure(found)), Ok((suites, quick, strict))) => {
                 let names: Vec<_> = found.suites.iter().map(|suite| suite.name).collect();
                 assert_eq!((names.as_slice(), found.quick, found.strict), (suites, quick, strict));
             }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Failure;
+use crate::BenchFailure;
 
 /// From fork to the end; an error with the program's own words when it does not succeed.
-pub(crate) fn time(command: &mut Command) -> Result<Duration, Failure> {
+pub(crate) fn time(command: &mut Command) -> Result<Duration, BenchFailure> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let start = Instant::now();
     let status = command.status().map_err(|e| cannot_start(command, &e))?;
@@ -22,16 +22,16 @@ pub(crate) fn time(command: &mut Command) -> Result<Duration, Failure> {
 }
 
 /// Its standard output; an error with its standard error when it does not succeed.
-pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
+pub(crate) fn capture(command: &mut Command) -> Result<String, BenchFailure> {
     output(command).map(|(stdout, _)| stdout)
 }
 
 /// Its standard output and then its standard error: some tell their version on that.
-pub(crate) fn capture_both(command: &mut Command) -> Result<String, Failure> {
+pub(crate) fn capture_both(command: &mut Command) -> Result<String, BenchFailure> {
     output(command).map(|(stdout, stderr)| format!("{stdout}\n{stderr}"))
 }
 
-fn output(command: &mut Command) -> Result<(String, String), Failure> {
+fn output(command: &mut Command) -> Result<(String, String), BenchFailure> {
     let output = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -63,11 +63,11 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
 }
 
 /// The same, as an error a person can act on.
-pub(crate) fn need(program: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn need(program: &str) -> Result<PathBuf, BenchFailure> {
     find(program).ok_or_else(|| format!("{program} is not installed"))
 }
 
-fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
+fn cannot_start(command: &Command, error: &std::io::Error) -> BenchFailure {
     format!("cannot start `{}`: {error}", name(command))
 }
 

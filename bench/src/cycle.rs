@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use holon_core::Access;
 use holon_git::Git;
 use holon_sandbox::diff;
-use holon_sandbox::snapshot::{self, Request, StrategyChoice};
-use holon_sandbox::walls::{Identity, Launcher};
+use holon_sandbox::isolation::{Launcher, PayloadIdentity};
+use holon_sandbox::snapshot::{self, SnapshotRequest, SnapshotStrategyChoice};
 
-use crate::Failure;
-use crate::tree::{CHANGED, Tree};
-use crate::walls::{Run, finish, settle};
+use crate::BenchFailure;
+use crate::sandbox::{StartFolder, finish, settle};
+use crate::tree::{BenchTree, CHANGED};
 
 /// What [`Cycle::turn`] times, in this order; the last is the sum.
 pub(crate) const PARTS: [&str; 4] = ["snapshot", "launch and payload", "collect and patch", "together"];
@@ -22,7 +22,7 @@ pub(crate) const PARTS: [&str; 4] = ["snapshot", "launch and payload", "collect 
 pub(crate) struct Cycle {
     launcher: Launcher,
     git: Git,
-    tree: Tree,
+    tree: BenchTree,
     folder: PathBuf,
     script: String,
     count: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Cycle {
 
 impl Cycle {
     /// `holon` becomes the launcher; `folder` is for the run's files.
-    pub(crate) fn new(holon: &Path, tree: Tree, folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn new(holon: &Path, tree: BenchTree, folder: &Path) -> Result<Self, BenchFailure> {
         Ok(Self {
             launcher: Launcher::at(holon),
             git: Git::find().map_err(|e| e.to_string())?,
@@ -42,11 +42,11 @@ impl Cycle {
     }
 
     /// One time for each of [`PARTS`].
-    pub(crate) fn turn(&mut self) -> Result<Vec<Duration>, Failure> {
+    pub(crate) fn turn(&mut self) -> Result<Vec<Duration>, BenchFailure> {
         self.count += 1;
         let name = format!("bench{}-{}", std::process::id(), self.count);
-        let identity = Identity::for_run(&name);
-        let run = Run::prepare(&self.folder.join(&name), &identity)?;
+        let identity = PayloadIdentity::for_run(&name);
+        let run = StartFolder::prepare(&self.folder.join(&name), &identity)?;
         let temp = run.folder.join("temp");
         fs::DirBuilder::new()
             .mode(0o700)
@@ -55,12 +55,12 @@ impl Cycle {
 
         let start = Instant::now();
         let warm = self.launcher.warm(&run.ground(&name)).map_err(|e| e.to_string())?;
-        let request = Request {
+        let request = SnapshotRequest {
             workspace: &self.tree.path,
             run_dir: &run.folder,
             access: &Access::ReadWrite,
             hide: &[],
-            strategy: StrategyChoice::Overlay,
+            strategy: SnapshotStrategyChoice::Overlay,
             overlay_works: true,
             payload_uid: identity.owner(),
         };
@@ -69,7 +69,7 @@ impl Cycle {
         let job = run.job(&name, snapshot.mounts(), &["/bin/sh", "-c", &self.script]);
         finish(warm.start(&job).map_err(|e| e.to_string())?)?;
         let ended = Instant::now();
-        let options = diff::Options { git: &self.git, limits: diff::Limits::default() };
+        let options = diff::CollectOptions { git: &self.git, limits: diff::PatchLimits::default() };
         let changes = snapshot.changes(&options).map_err(|e| e.to_string())?;
         let patch = changes.patch(&self.git, &temp).map_err(|e| e.to_string())?;
         let done = Instant::now();
@@ -82,6 +82,6 @@ impl Cycle {
 }
 
 /// A shell script that adds a line to some files of the tree.
-pub(crate) fn change(tree: &Tree) -> String {
+pub(crate) fn change(tree: &BenchTree) -> String {
     format!("for file in {}; do echo changed >> \"$file\" || exit 1; done", tree.changed().join(" "))
 }

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::Failure;
-use crate::mind::Request;
+use crate::BenchFailure;
+use crate::bench_model::AgentRequest;
 
 /// No answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const END: &[u8] = b"0\r\n\r\n";
 
 /// Sends all of them over one connection, each after the answer to the one before, and gives the time for one.
-pub(crate) fn each(base: &str, requests: &[Request]) -> Result<Duration, Failure> {
+pub(crate) fn each(base: &str, requests: &[AgentRequest]) -> Result<Duration, BenchFailure> {
     let broken = |e: std::io::Error| format!("{base}: {e}");
     let address = base.trim_start_matches("http://").split('/').next().unwrap_or_default();
     let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
@@ -32,7 +32,7 @@ pub(crate) fn each(base: &str, requests: &[Request]) -> Result<Duration, Failure
     Ok(began.elapsed() / count)
 }
 
-fn packet(address: &str, request: &Request) -> String {
+fn packet(address: &str, request: &AgentRequest) -> String {
     format!(
         "POST {} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{}",
         request.path,
@@ -55,16 +55,16 @@ fn hear_out(stream: &mut TcpStream) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::mind::{Mind, Part};
+    use crate::bench_model::{BenchModel, ModelRole};
 
     use super::*;
 
     #[test]
     fn every_request_is_answered_and_counted() {
-        let mind = Mind::start();
-        mind.prepare(&Part::default());
+        let mind = BenchModel::start();
+        mind.prepare(&ModelRole::default());
         let body = r#"{"model":"m","stream":true,"tools":[{"name":"execute"}]}"#.to_owned();
-        let request = Request { path: "/v1/messages".to_owned(), body };
+        let request = AgentRequest { path: "/v1/messages".to_owned(), body };
         assert!(each(&mind.base(), &[]).is_err());
         assert!(!each(&mind.base(), &vec![request; 3]).unwrap().is_zero());
         assert_eq!(mind.sight().unwrap().rounds, 3);

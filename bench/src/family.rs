@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::walls::children;
+use crate::sandbox::children;
 
 /// One process at one moment.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Process {
+pub(crate) struct FamilyProcess {
     /// How far it is from the first: 0 for that itself.
     pub(crate) depth: usize,
     /// The name it was started by.
@@ -18,13 +18,13 @@ pub(crate) struct Process {
 }
 
 /// The process and its descendants, parents before children; those that end meanwhile are left out.
-pub(crate) fn of(process: u32) -> Vec<Process> {
+pub(crate) fn of(process: u32) -> Vec<FamilyProcess> {
     let mut all = Vec::new();
     let mut next = vec![(0, process.to_string())];
     while let Some((depth, id)) = next.pop() {
         if let Some(peak_mb) = peak_mb(&id) {
             let fair_mb = peak_mb * share(&id).unwrap_or(1.0);
-            all.push(Process { depth, name: name(&id), peak_mb, fair_mb });
+            all.push(FamilyProcess { depth, name: name(&id), peak_mb, fair_mb });
         }
         next.extend(children(&id).into_iter().map(|child| (depth + 1, child)));
     }

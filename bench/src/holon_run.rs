@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use holon_sandbox::snapshot::remove_tree;
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::command::time;
-use crate::scratch::Bench;
-use crate::tree::Tree;
+use crate::scratch::BenchContext;
+use crate::tree::BenchTree;
 
 /// Runs the same agent on the same tree again and again.
 pub(crate) struct HolonRun {
@@ -26,12 +26,12 @@ pub(crate) struct HolonRun {
 impl HolonRun {
     /// An agent that first does what `script` says in the workspace and then writes its summary.
     pub(crate) fn new(
-        bench: &Bench,
+        bench: &BenchContext,
         name: &str,
-        tree: &Tree,
+        tree: &BenchTree,
         script: &str,
         changes: usize,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, BenchFailure> {
         let folder = bench.new_folder(name)?;
         let agent = folder.join("agent.sh");
         let text =
@@ -70,7 +70,7 @@ impl HolonRun {
     }
 
     /// One whole run, checked afterwards.
-    pub(crate) fn turn(&mut self) -> Result<Duration, Failure> {
+    pub(crate) fn turn(&mut self) -> Result<Duration, BenchFailure> {
         let time = time(&mut self.command())?;
         self.check()?;
         self.clear();
@@ -78,7 +78,7 @@ impl HolonRun {
     }
 
     /// Whether the last run delivered what it should.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), BenchFailure> {
         let path = self.out().join("diff.patch");
         let patch = fs::read(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
         let files =

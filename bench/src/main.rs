@@ -3,6 +3,7 @@
 
 mod agents;
 mod arguments;
+mod bench_model;
 mod chat;
 mod command;
 mod cycle;
@@ -11,13 +12,13 @@ mod family;
 mod holon_run;
 mod machine;
 mod meter;
-mod mind;
 mod native_run;
 mod other_user;
 mod peers;
 mod race;
 mod record;
 mod report;
+mod sandbox;
 mod scratch;
 mod seclusion;
 mod suite;
@@ -25,30 +26,29 @@ mod summary;
 mod table;
 mod tasks;
 mod tree;
-mod walls;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Task};
+use arguments::{BenchArguments, BenchTask};
 use machine::Machine;
-use record::Record;
-use report::{Report, Verdict};
-use scratch::Bench;
+use record::SuiteRecord;
+use report::{SuiteReport, TargetCounts};
+use scratch::BenchContext;
 use suite::Suite;
 
 /// What went wrong, in words for the person who started the bench.
-type Failure = String;
+type BenchFailure = String;
 
 fn main() -> ExitCode {
     let outcome = match arguments::parse(std::env::args_os().skip(1)) {
-        Ok(Task::Help) => {
+        Ok(BenchTask::Help) => {
             print!("{}", arguments::help());
             Ok(ExitCode::SUCCESS)
         }
-        Ok(Task::Meter(command)) => meter::run(&command).map(|()| ExitCode::SUCCESS),
-        Ok(Task::Report(suite, quick)) => report_only(suite, quick).map(|()| ExitCode::SUCCESS),
-        Ok(Task::Play(options)) => tasks::run(&options),
-        Ok(Task::Measure(arguments)) => measure(&arguments),
+        Ok(BenchTask::Meter(command)) => meter::run(&command).map(|()| ExitCode::SUCCESS),
+        Ok(BenchTask::Report(suite, quick)) => report_only(suite, quick).map(|()| ExitCode::SUCCESS),
+        Ok(BenchTask::Play(options)) => tasks::run(&options),
+        Ok(BenchTask::Measure(arguments)) => measure(&arguments),
         Err(failure) => {
             eprintln!("{failure}\n\n{}", arguments::help());
             return ExitCode::from(64);
@@ -61,24 +61,24 @@ fn main() -> ExitCode {
 }
 
 /// One suite for the process that started this one as another user; the report goes to it as JSON.
-fn report_only(suite: &Suite, quick: bool) -> Result<(), Failure> {
-    let report = (suite.measure)(&Bench::new(quick)?)?;
+fn report_only(suite: &Suite, quick: bool) -> Result<(), BenchFailure> {
+    let report = (suite.measure)(&BenchContext::new(quick)?)?;
     println!("{}", serde_json::to_string(&report).map_err(|e| e.to_string())?);
     Ok(())
 }
 
-fn measure(arguments: &Arguments) -> Result<ExitCode, Failure> {
+fn measure(arguments: &BenchArguments) -> Result<ExitCode, BenchFailure> {
     seclusion::enter()?;
-    let mut bench = Bench::new(arguments.quick)?;
+    let mut bench = BenchContext::new(arguments.quick)?;
     bench.scripts.clone_from(&arguments.scripts);
     bench.seeds.clone_from(&arguments.seeds);
     let machine = Machine::look(&bench.holon);
     println!("{machine}");
-    let mut verdict = Verdict::default();
+    let mut verdict = TargetCounts::default();
     for suite in &arguments.suites {
         println!("\n{}: {}", suite.name, suite.about);
-        let mut record = Record::new(suite.name, arguments.quick, &machine);
-        let mut take = |(who, report): (String, Result<Report, Failure>)| {
+        let mut record = SuiteRecord::new(suite.name, arguments.quick, &machine);
+        let mut take = |(who, report): (String, Result<SuiteReport, BenchFailure>)| {
             let load = machine::load();
             println!("as {who}, load {load}");
             match report {

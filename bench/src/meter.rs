@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::command::capture;
 
 /// Runs `command` and returns the peak memory, in MB, of the largest process of it and of all that it waited for.
-pub(crate) fn peak_mb(command: &Command) -> Result<f64, Failure> {
+pub(crate) fn peak_mb(command: &Command) -> Result<f64, BenchFailure> {
     let own = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
     let mut metered = Command::new(own);
     metered.arg("--meter").arg(command.get_program()).args(command.get_args());
@@ -27,7 +27,7 @@ pub(crate) fn peak_mb(command: &Command) -> Result<f64, Failure> {
 }
 
 /// The other side of [`peak_mb`].
-pub(crate) fn run(command: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn run(command: &[OsString]) -> Result<(), BenchFailure> {
     let (program, arguments) = command.split_first().ok_or("--meter needs a command")?;
     let status = Command::new(program)
         .args(arguments)

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use holon_sandbox::snapshot::remove_tree;
 
-use crate::Failure;
+use crate::BenchFailure;
+use crate::bench_model::{AgentRequest, BenchModel, CallTemplates, ModelRole, RunObservation};
 use crate::command::time;
 use crate::echo;
 use crate::holon_run::hermetic;
-use crate::mind::{Calls, Mind, Part, Request, Sight};
-use crate::scratch::Bench;
-use crate::tree::Tree;
+use crate::scratch::BenchContext;
+use crate::tree::BenchTree;
 
 /// A model the agent is made for, in OpenRouter's spelling.
 pub(crate) const MODEL: &str = "anthropic/claude-sonnet-4.5";
@@ -23,7 +23,7 @@ pub(crate) struct NativeRun {
     holon: PathBuf,
     workspace: PathBuf,
     folder: PathBuf,
-    mind: Rc<Mind>,
+    mind: Rc<BenchModel>,
     mode: &'static str,
     provider: &'static str,
     model: &'static str,
@@ -32,7 +32,12 @@ pub(crate) struct NativeRun {
 
 impl NativeRun {
     /// In the execute mode on this tree.
-    pub(crate) fn new(bench: &Bench, name: &str, tree: &Tree, mind: &Rc<Mind>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        bench: &BenchContext,
+        name: &str,
+        tree: &BenchTree,
+        mind: &Rc<BenchModel>,
+    ) -> Result<Self, BenchFailure> {
         Ok(Self {
             holon: bench.holon.clone(),
             workspace: tree.path.clone(),
@@ -64,7 +69,7 @@ impl NativeRun {
     }
 
     /// One whole run with these calls, checked afterwards.
-    pub(crate) fn turn(&self, part: &Part) -> Result<Duration, Failure> {
+    pub(crate) fn turn(&self, part: &ModelRole) -> Result<Duration, BenchFailure> {
         self.mind.prepare(part);
         let time = time(&mut self.command());
         self.clear();
@@ -74,7 +79,7 @@ impl NativeRun {
     }
 
     /// What this run asks of the model.
-    pub(crate) fn requests(&self, part: &Part) -> Result<Vec<Request>, Failure> {
+    pub(crate) fn requests(&self, part: &ModelRole) -> Result<Vec<AgentRequest>, BenchFailure> {
         self.mind.prepare(part);
         self.mind.keep();
         let time = time(&mut self.command());
@@ -83,13 +88,17 @@ impl NativeRun {
     }
 
     /// How long the model takes for each of these by itself.
-    pub(crate) fn model_alone(&self, part: &Part, requests: &[Request]) -> Result<Duration, Failure> {
+    pub(crate) fn model_alone(
+        &self,
+        part: &ModelRole,
+        requests: &[AgentRequest],
+    ) -> Result<Duration, BenchFailure> {
         self.mind.prepare(part);
         echo::each(&self.mind.base(), requests)
     }
 
     /// One whole run, with what the model saw of it: the processes that were there at its end, too.
-    pub(crate) fn sight(&self, part: &Part) -> Result<Sight, Failure> {
+    pub(crate) fn sight(&self, part: &ModelRole) -> Result<RunObservation, BenchFailure> {
         self.mind.prepare(part);
         let sight = watched(&mut self.command(), &self.mind);
         self.clear();
@@ -97,8 +106,8 @@ impl NativeRun {
     }
 
     /// Bytes of the first request of a run, however that ends.
-    pub(crate) fn first_request(&self) -> Result<usize, Failure> {
-        self.mind.prepare(&Part::default());
+    pub(crate) fn first_request(&self) -> Result<usize, BenchFailure> {
+        self.mind.prepare(&ModelRole::default());
         let _ = time(&mut self.command());
         self.clear();
         self.mind.sight().map(|sight| sight.first_bytes)
@@ -125,18 +134,18 @@ impl NativeRun {
 }
 
 /// Calls of the tool that runs a command which does nothing.
-pub(crate) fn execute_calls() -> Calls {
-    Calls::from([("execute".to_owned(), r#"{"command":"true {n}"}"#.to_owned())])
+pub(crate) fn execute_calls() -> CallTemplates {
+    CallTemplates::from([("execute".to_owned(), r#"{"command":"true {n}"}"#.to_owned())])
 }
 
 /// Calls of the tool that reads a file, each from another line.
-pub(crate) fn read_calls() -> Calls {
-    let arguments = format!(r#"{{"path":"{}","offset":{{n}},"limit":20}}"#, Tree::LONG);
-    Calls::from([("read_file".to_owned(), arguments)])
+pub(crate) fn read_calls() -> CallTemplates {
+    let arguments = format!(r#"{{"path":"{}","offset":{{n}},"limit":20}}"#, BenchTree::LONG);
+    CallTemplates::from([("read_file".to_owned(), arguments)])
 }
 
 /// Runs a command to its end, with the model looking at its processes before it ends the conversation.
-pub(crate) fn watched(command: &mut Command, mind: &Mind) -> Result<Sight, Failure> {
+pub(crate) fn watched(command: &mut Command, mind: &BenchModel) -> Result<RunObservation, BenchFailure> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|e| format!("cannot start: {e}"))?;
     mind.watch(child.id());

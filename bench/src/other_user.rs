@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::command;
-use crate::report::Report;
-use crate::scratch::{BINARY, Bench};
+use crate::report::SuiteReport;
+use crate::scratch::{BINARY, BenchContext};
 use crate::suite::Suite;
 
 /// A uid that belongs to nobody on a usual machine.
@@ -24,7 +24,7 @@ pub(crate) fn name() -> String {
 }
 
 /// What the suite says when an ordinary user measures it.
-pub(crate) fn report(suite: &Suite, bench: &Bench) -> Result<Report, Failure> {
+pub(crate) fn report(suite: &Suite, bench: &BenchContext) -> Result<SuiteReport, BenchFailure> {
     let setpriv = command::need("setpriv")?;
     let refuse = |e: std::io::Error| format!("cannot prepare for uid {UID}: {e}");
     let own = bench.folder().join("holon-bench");

@@ -7,9 +7,9 @@ use std::process::Command;
 use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal};
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::command::{self, capture, time};
-use crate::race::Contender;
+use crate::race::RaceContender;
 
 /// What everybody starts.
 pub(crate) const PAYLOAD: &str = "/bin/true";
@@ -26,17 +26,17 @@ pub(crate) const BUBBLEWRAP: &str = "bubblewrap";
 pub(crate) const PODMAN: &str = "podman run";
 
 /// Just the command.
-pub(crate) fn plain<'a>() -> Contender<'a> {
-    Contender::new(PLAIN, || time(&mut Command::new(PAYLOAD)))
+pub(crate) fn plain<'a>() -> RaceContender<'a> {
+    RaceContender::new(PLAIN, || time(&mut Command::new(PAYLOAD)))
 }
 
 /// util-linux.
-pub(crate) fn unshare<'a>() -> Contender<'a> {
-    Contender::new(UNSHARE, || time(Command::new(command::need("unshare")?).args(["-Urmpfn", PAYLOAD])))
+pub(crate) fn unshare<'a>() -> RaceContender<'a> {
+    RaceContender::new(UNSHARE, || time(Command::new(command::need("unshare")?).args(["-Urmpfn", PAYLOAD])))
 }
 
 /// Bubblewrap with all namespaces and a root much like Holon's; it has no overlay, Landlock, seccomp or limits here.
-pub(crate) fn bubblewrap<'a>() -> Contender<'a> {
+pub(crate) fn bubblewrap<'a>() -> RaceContender<'a> {
     let mut arguments: Vec<PathBuf> =
         ["--unshare-all", "--new-session", "--die-with-parent", "--cap-drop", "ALL"]
             .map(PathBuf::from)
@@ -49,13 +49,13 @@ pub(crate) fn bubblewrap<'a>() -> Contender<'a> {
         }
     }
     arguments.extend(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", PAYLOAD].map(PathBuf::from));
-    Contender::new(BUBBLEWRAP, move || time(Command::new(command::need("bwrap")?).args(&arguments)))
+    RaceContender::new(BUBBLEWRAP, move || time(Command::new(command::need("bwrap")?).args(&arguments)))
 }
 
 /// Podman with an image of nothing but a static busybox, in a store of its own.
-pub(crate) fn podman<'a>() -> Contender<'a> {
+pub(crate) fn podman<'a>() -> RaceContender<'a> {
     let mut ready: Option<Podman> = None;
-    Contender::new(PODMAN, move || {
+    RaceContender::new(PODMAN, move || {
         let podman = match &ready {
             Some(podman) => podman,
             None => ready.insert(Podman::prepare()?),
@@ -73,7 +73,7 @@ struct Podman {
 }
 
 impl Podman {
-    fn prepare() -> Result<Self, Failure> {
+    fn prepare() -> Result<Self, BenchFailure> {
         let program = command::need("podman")?;
         let busybox = command::need("busybox").map_err(|e| format!("no image can be made: {e}"))?;
         let refuse = |e: std::io::Error| format!("cannot make an image: {e}");
@@ -95,7 +95,7 @@ impl Podman {
 
     /// The plainest set of options with which a container starts here: some machines need another runtime, or may not
     /// raise limits.
-    fn choose_options(&mut self) -> Result<(), Failure> {
+    fn choose_options(&mut self) -> Result<(), BenchFailure> {
         let runtime = vec!["--runtime=runc", "--cgroup-manager=cgroupfs"];
         let limits = vec!["--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024"];
         let mut failure = String::new();

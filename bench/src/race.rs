@@ -3,29 +3,29 @@
 
 use std::time::Duration;
 
-use crate::Failure;
+use crate::BenchFailure;
 
 /// Before each turn the machine is left alone for so long: people start things one at a time, and some of what the
 /// kernel does is fast only right after it was done before (moving a process to a control group, for one).
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// Something that can be measured again and again.
-pub(crate) struct Contender<'a> {
+pub(crate) struct RaceContender<'a> {
     /// One name per number that a turn gives.
     names: Vec<String>,
     /// It gets a turn only in each so-many-th round; for the slow ones.
     every: usize,
-    turn: Turn<'a>,
+    turn: RaceTurn<'a>,
 }
 
 /// One measurement: as many times as the contender has names.
-type Turn<'a> = Box<dyn FnMut() -> Result<Vec<Duration>, Failure> + 'a>;
+type RaceTurn<'a> = Box<dyn FnMut() -> Result<Vec<Duration>, BenchFailure> + 'a>;
 
-impl<'a> Contender<'a> {
+impl<'a> RaceContender<'a> {
     /// A contender that gives one time per turn.
     pub(crate) fn new(
         name: impl Into<String>,
-        mut turn: impl FnMut() -> Result<Duration, Failure> + 'a,
+        mut turn: impl FnMut() -> Result<Duration, BenchFailure> + 'a,
     ) -> Self {
         Self { names: vec![name.into()], every: 1, turn: Box::new(move || turn().map(|time| vec![time])) }
     }
@@ -33,7 +33,7 @@ impl<'a> Contender<'a> {
     /// A contender that gives several times per turn.
     pub(crate) fn with_parts(
         names: Vec<String>,
-        turn: impl FnMut() -> Result<Vec<Duration>, Failure> + 'a,
+        turn: impl FnMut() -> Result<Vec<Duration>, BenchFailure> + 'a,
     ) -> Self {
         Self { names, every: 1, turn: Box::new(turn) }
     }
@@ -47,13 +47,13 @@ impl<'a> Contender<'a> {
 
 /// What a race found.
 #[derive(Debug, Default)]
-pub(crate) struct Standings {
+pub(crate) struct RaceStandings {
     times: Vec<(String, Vec<f64>)>,
     /// Contenders that could not take part, and why.
     pub(crate) missing: Vec<String>,
 }
 
-impl Standings {
+impl RaceStandings {
     /// Milliseconds of one contender; empty when it is not there.
     pub(crate) fn of(&self, name: &str) -> &[f64] {
         self.times.iter().find(|(known, _)| known == name).map_or(&[], |(_, times)| times)
@@ -62,8 +62,8 @@ impl Standings {
 
 /// Runs all contenders for so many rounds. One that fails leaves the race, with its reason; so does one that fails the
 /// trial turn before the first round, which also warms the caches.
-pub(crate) fn run(contenders: Vec<Contender<'_>>, rounds: usize) -> Standings {
-    let mut standings = Standings::default();
+pub(crate) fn run(contenders: Vec<RaceContender<'_>>, rounds: usize) -> RaceStandings {
+    let mut standings = RaceStandings::default();
     let mut running = Vec::new();
     for mut contender in contenders {
         match (contender.turn)() {
@@ -102,7 +102,7 @@ pub(crate) fn run(contenders: Vec<Contender<'_>>, rounds: usize) -> Standings {
     standings
 }
 
-impl Standings {
+impl RaceStandings {
     fn add(&mut self, names: &[String], times: &[Duration]) {
         for (name, time) in names.iter().zip(times) {
             if let Some((_, known)) = self.times.iter_mut().find(|(known, _)| known == name) {
@@ -120,14 +120,14 @@ mod tests {
     fn everybody_gets_turns_and_failures_are_named() {
         let mut left = 3;
         let contenders = vec![
-            Contender::new("steady", || Ok(Duration::from_millis(2))),
-            Contender::new("rare", || Ok(Duration::from_millis(5))).every(4),
-            Contender::new("absent", || Err("not installed".into())),
-            Contender::new("tired", || {
+            RaceContender::new("steady", || Ok(Duration::from_millis(2))),
+            RaceContender::new("rare", || Ok(Duration::from_millis(5))).every(4),
+            RaceContender::new("absent", || Err("not installed".into())),
+            RaceContender::new("tired", || {
                 left -= 1;
                 if left > 0 { Ok(Duration::ZERO) } else { Err("gave up".into()) }
             }),
-            Contender::with_parts(vec!["a".into(), "b".into()], || {
+            RaceContender::with_parts(vec!["a".into(), "b".into()], || {
                 Ok(vec![Duration::from_millis(1), Duration::from_millis(3)])
             }),
         ];

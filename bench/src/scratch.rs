@@ -6,14 +6,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::Failure;
-use crate::tree::Tree;
+use crate::BenchFailure;
+use crate::tree::BenchTree;
 
 /// The variable that names the binary to measure.
 pub(crate) const BINARY: &str = "HOLON_BIN";
 
 /// The surroundings of a measurement.
-pub(crate) struct Bench {
+pub(crate) struct BenchContext {
     /// The binary that is measured, where every user may start it.
     pub(crate) holon: PathBuf,
     /// Few rounds instead of many.
@@ -23,12 +23,12 @@ pub(crate) struct Bench {
     /// Seeds of agents made from the grammar.
     pub(crate) seeds: Vec<u64>,
     folder: tempfile::TempDir,
-    trees: RefCell<BTreeMap<usize, Tree>>,
+    trees: RefCell<BTreeMap<usize, BenchTree>>,
 }
 
-impl Bench {
+impl BenchContext {
     /// Makes the place for files, with a copy of the binary in it: the original may lie where only its owner can go.
-    pub(crate) fn new(quick: bool) -> Result<Self, Failure> {
+    pub(crate) fn new(quick: bool) -> Result<Self, BenchFailure> {
         let given = std::env::var_os(BINARY).map(PathBuf::from);
         let given = given.ok_or_else(|| {
             format!("{BINARY} does not say which binary to measure; use `cargo xtask bench`")
@@ -54,24 +54,24 @@ impl Bench {
     }
 
     /// A new folder for a suite.
-    pub(crate) fn new_folder(&self, name: &str) -> Result<PathBuf, Failure> {
+    pub(crate) fn new_folder(&self, name: &str) -> Result<PathBuf, BenchFailure> {
         let path = self.folder().join(name);
         fs::create_dir(&path).map_err(|e| format!("cannot make {}: {e}", path.display()))?;
         Ok(path)
     }
 
     /// A repository with so many files; made once.
-    pub(crate) fn tree(&self, files: usize) -> Result<Tree, Failure> {
+    pub(crate) fn tree(&self, files: usize) -> Result<BenchTree, BenchFailure> {
         if let Some(tree) = self.trees.borrow().get(&files) {
             return Ok(tree.clone());
         }
-        let tree = Tree::grow(&self.folder().join(format!("tree-{files}")), files)?;
+        let tree = BenchTree::grow(&self.folder().join(format!("tree-{files}")), files)?;
         self.trees.borrow_mut().insert(files, tree.clone());
         Ok(tree)
     }
 }
 
-impl Drop for Bench {
+impl Drop for BenchContext {
     fn drop(&mut self) {
         // The kernel leaves folders behind that even their owner must open first.
         let _ = holon_sandbox::snapshot::remove_tree(self.folder.path());

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::command;
 
 /// Set in the process that is inside.
@@ -12,7 +12,7 @@ const INSIDE: &str = "HOLON_BENCH_SECLUDED";
 
 /// As root, starts this program again in a mount namespace of its own and does not return; otherwise does nothing.
 /// An ordinary user's programs mount nothing outside their own namespaces anyway.
-pub(crate) fn enter() -> Result<(), Failure> {
+pub(crate) fn enter() -> Result<(), BenchFailure> {
     if !rustix::process::geteuid().is_root() || std::env::var_os(INSIDE).is_some() {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is kept of the samples of one thing, in the unit of its row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Summary {
+pub(crate) struct SampleSummary {
     /// How many samples there were.
     pub(crate) samples: usize,
     pub(crate) min: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Summary {
     pub(crate) mean: f64,
 }
 
-impl Summary {
+impl SampleSummary {
     /// `None` when there is no sample.
     pub(crate) fn of(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
@@ -39,20 +39,20 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use proptest::prelude::*;
 
-    use super::Summary;
+    use super::SampleSummary;
 
     #[test]
     fn the_nearest_rank_is_taken() {
-        let summary = Summary::of(&[5.0, 1.0, 2.0, 4.0, 3.0, 10.0, 9.0, 8.0, 7.0, 6.0]).unwrap();
+        let summary = SampleSummary::of(&[5.0, 1.0, 2.0, 4.0, 3.0, 10.0, 9.0, 8.0, 7.0, 6.0]).unwrap();
         assert_eq!((summary.min, summary.median, summary.p90, summary.max), (1.0, 5.0, 9.0, 10.0));
         assert_eq!((summary.samples, summary.mean), (10, 5.5));
-        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(SampleSummary::of(&[]), None);
     }
 
     proptest! {
         #[test]
         fn the_numbers_are_in_order(samples in prop::collection::vec(0.0..1e6f64, 1..50)) {
-            let s = Summary::of(&samples).unwrap();
+            let s = SampleSummary::of(&samples).unwrap();
             prop_assert!(s.min <= s.median && s.median <= s.p90 && s.p90 <= s.max);
             prop_assert!(samples.contains(&s.median) && samples.contains(&s.p90));
         }

@@ -1,17 +1,17 @@
 //! A report as a small table.
 
-use crate::report::{Report, Row};
+use crate::report::{ReportRow, SuiteReport};
 
 const HEAD: [&str; 8] = ["", "min", "median", "p90", "unit", "ratio", "target", "met"];
 
 /// Prints the rows, then the notes.
-pub(crate) fn print(report: &Report) {
+pub(crate) fn print(report: &SuiteReport) {
     for line in lines(report) {
         println!("  {line}");
     }
 }
 
-fn lines(report: &Report) -> Vec<String> {
+fn lines(report: &SuiteReport) -> Vec<String> {
     let mut cells = vec![HEAD.map(str::to_owned)];
     cells.extend(report.rows.iter().map(row));
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -30,8 +30,8 @@ fn aligned(row: &[String; 8], widths: &[usize]) -> String {
     line.trim_end().to_owned()
 }
 
-fn row(row: &Row) -> [String; 8] {
-    let number = |pick: fn(&crate::summary::Summary) -> f64| {
+fn row(row: &ReportRow) -> [String; 8] {
+    let number = |pick: fn(&crate::summary::SampleSummary) -> f64| {
         row.summary.as_ref().map_or_else(String::new, |summary| short(pick(summary)))
     };
     [
@@ -58,13 +58,15 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Limit;
+    use crate::report::TargetBound;
 
     #[test]
     fn columns_line_up() {
-        let base = Row::milliseconds("unshare", &[1.0]);
-        let walls = Row::milliseconds("holon, cold", &[20.0]).against(&base).ratio_target(Limit::AtMost(2.0));
-        let report = Report { rows: vec![base, walls], notes: vec!["no podman".to_owned()] };
+        let base = ReportRow::milliseconds("unshare", &[1.0]);
+        let walls = ReportRow::milliseconds("holon, cold", &[20.0])
+            .against(&base)
+            .ratio_target(TargetBound::AtMost(2.0));
+        let report = SuiteReport { rows: vec![base, walls], notes: vec!["no podman".to_owned()] };
         assert_eq!(
             lines(&report),
             [

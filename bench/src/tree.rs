@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::command;
 
 /// How many files an agent changes.
@@ -15,18 +15,18 @@ const PER_FOLDER: usize = 25;
 
 /// A committed working tree.
 #[derive(Debug, Clone)]
-pub(crate) struct Tree {
+pub(crate) struct BenchTree {
     /// Its root.
     pub(crate) path: PathBuf,
     files: usize,
 }
 
-impl Tree {
+impl BenchTree {
     /// A file that every tree has, of more than fifty lines.
     pub(crate) const LONG: &'static str = "part0/area0/file11.txt";
 
     /// Writes `files` files and commits them.
-    pub(crate) fn grow(path: &Path, files: usize) -> Result<Self, Failure> {
+    pub(crate) fn grow(path: &Path, files: usize) -> Result<Self, BenchFailure> {
         let refuse = |e: std::io::Error| format!("cannot make {}: {e}", path.display());
         fs::create_dir(path).map_err(refuse)?;
         git(path, &["init", "--quiet", "--initial-branch=main"])?;
@@ -92,7 +92,7 @@ fn content(number: usize) -> String {
     text
 }
 
-fn git(path: &Path, arguments: &[&str]) -> Result<(), Failure> {
+fn git(path: &Path, arguments: &[&str]) -> Result<(), BenchFailure> {
     command::capture(hermetic(path).args(arguments)).map(|_| ())
 }
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn trees_are_committed_and_clean() {
         let folder = tempfile::tempdir().unwrap();
-        let tree = Tree::grow(&folder.path().join("tree"), 60).unwrap();
+        let tree = BenchTree::grow(&folder.path().join("tree"), 60).unwrap();
         let status = command::capture(hermetic(&tree.path).args(["status", "--porcelain"])).unwrap();
         assert_eq!(status, "");
         let files = command::capture(hermetic(&tree.path).args(["ls-files"])).unwrap();
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(changed.len(), CHANGED);
         assert!(changed.iter().all(|name| tree.path.join(name).is_file()));
         let head = command::capture(hermetic(&tree.path).args(["rev-parse", "HEAD^{tree}"])).unwrap();
-        let again = Tree::grow(&folder.path().join("again"), 60).unwrap();
+        let again = BenchTree::grow(&folder.path().join("again"), 60).unwrap();
         assert_eq!(head, command::capture(hermetic(&again.path).args(["rev-parse", "HEAD^{tree}"])).unwrap());
     }
 }

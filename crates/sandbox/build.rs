@@ -10,7 +10,7 @@ use std::{env, fs};
 use seccompiler::{TargetArch, sock_filter};
 use serde_json::{Value, json};
 
-type Failure = Box<dyn std::error::Error>;
+type BuildFailure = Box<dyn std::error::Error>;
 
 const LOAD: u16 = 0x20;
 const AND: u16 = 0x54;
@@ -28,12 +28,12 @@ const ARGUMENTS: u32 = 16;
 
 /// What to do with one system call: conditions in order, then the final word.
 #[derive(Clone, PartialEq, Default)]
-struct Decision {
+struct SyscallDecision {
     rules: Vec<(Vec<Value>, u32)>,
     last: u32,
 }
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), BuildFailure> {
     let policy = "../../policies/seccomp.json";
     println!("cargo:rerun-if-changed={policy}");
     println!("cargo:rerun-if-changed=build.rs");
@@ -70,9 +70,9 @@ fn decide(
     document: &Value,
     arch: TargetArch,
     arch_name: &str,
-) -> Result<(BTreeMap<u32, Decision>, u32), Failure> {
+) -> Result<(BTreeMap<u32, SyscallDecision>, u32), BuildFailure> {
     let filters = document["filters"].as_array().ok_or("`filters` must be a list")?;
-    let mut decisions: BTreeMap<u32, Decision> = BTreeMap::new();
+    let mut decisions: BTreeMap<u32, SyscallDecision> = BTreeMap::new();
     let mut otherwise = ALLOW;
     let (allowing, refusing): (Vec<_>, Vec<_>) = filters.iter().partition(|f| f["on_match"] == "allow");
     for filter in refusing.into_iter().rev().chain(allowing) {
@@ -103,7 +103,7 @@ fn decide(
     Ok((decisions, otherwise))
 }
 
-fn action(value: &Value) -> Result<u32, Failure> {
+fn action(value: &Value) -> Result<u32, BuildFailure> {
     if value == "allow" {
         return Ok(ALLOW);
     }
@@ -112,7 +112,7 @@ fn action(value: &Value) -> Result<u32, Failure> {
 }
 
 /// The compiler crate knows all names; its shortest program names the number in its first comparison after the arch.
-fn number_of(name: &str, arch: TargetArch) -> Result<u32, Failure> {
+fn number_of(name: &str, arch: TargetArch) -> Result<u32, BuildFailure> {
     let probe = json!({ "p": { "mismatch_action": "allow", "match_action": "trap", "filter": [{ "syscall": name }] }});
     let compiled = seccompiler::compile_from_json(probe.to_string().as_bytes(), arch)?;
     let program = compiled.get("p").ok_or("no program")?;
@@ -121,9 +121,9 @@ fn number_of(name: &str, arch: TargetArch) -> Result<u32, Failure> {
 }
 
 /// Runs of neighbouring numbers with the same decision, starting at 0.
-fn segments(decisions: &BTreeMap<u32, Decision>, otherwise: u32) -> Vec<(u32, Decision)> {
-    let unknown = Decision { rules: Vec::new(), last: otherwise };
-    let mut runs: Vec<(u32, Decision)> = vec![(0, unknown.clone())];
+fn segments(decisions: &BTreeMap<u32, SyscallDecision>, otherwise: u32) -> Vec<(u32, SyscallDecision)> {
+    let unknown = SyscallDecision { rules: Vec::new(), last: otherwise };
+    let mut runs: Vec<(u32, SyscallDecision)> = vec![(0, unknown.clone())];
     let last = decisions.keys().max().copied().unwrap_or(0);
     for number in 0..=last + 1 {
         let decision = decisions.get(&number).unwrap_or(&unknown);
@@ -137,7 +137,7 @@ fn segments(decisions: &BTreeMap<u32, Decision>, otherwise: u32) -> Vec<(u32, De
     runs
 }
 
-fn search(runs: &[(u32, Decision)]) -> Vec<sock_filter> {
+fn search(runs: &[(u32, SyscallDecision)]) -> Vec<sock_filter> {
     if runs.len() == 1 {
         return block(&runs[0].1);
     }
@@ -149,7 +149,7 @@ fn search(runs: &[(u32, Decision)]) -> Vec<sock_filter> {
     code
 }
 
-fn block(decision: &Decision) -> Vec<sock_filter> {
+fn block(decision: &SyscallDecision) -> Vec<sock_filter> {
     let mut code = Vec::new();
     for (when, action) in &decision.rules {
         let mut body = vec![op(RETURN, 0, 0, *action)];

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::{Failure, process};
+use crate::{XtaskFailure, process};
 
 const AGENTS: &str = include_str!("../agents.toml");
 /// The variable that names the folder; tests and `holon` itself look there too.
@@ -15,14 +15,14 @@ const SECONDS: u64 = 600;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Agents {
-    agent: Vec<Agent>,
+struct AgentPins {
+    agent: Vec<AgentPin>,
 }
 
 /// An agent, and what happens without it.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-struct Agent {
+struct AgentPin {
     name: String,
     package: String,
     version: String,
@@ -33,7 +33,7 @@ struct Agent {
 }
 
 /// `cargo xtask setup agents`.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), XtaskFailure> {
     let (folder, missing) = install_missing(true)?;
     if missing.is_empty() {
         println!("setup: the agents are in {}; set {FOLDER} to it to use them", folder.display());
@@ -43,16 +43,16 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 /// Installs what the long tests drive and is not there yet; the folder, and a line for each that could not be had.
-pub(crate) fn ensure() -> Result<(PathBuf, Vec<String>), Failure> {
+pub(crate) fn ensure() -> Result<(PathBuf, Vec<String>), XtaskFailure> {
     install_missing(false)
 }
 
-fn install_missing(optional: bool) -> Result<(PathBuf, Vec<String>), Failure> {
+fn install_missing(optional: bool) -> Result<(PathBuf, Vec<String>), XtaskFailure> {
     let folder = folder().ok_or("neither HOLON_AGENTS_DIR, XDG_CACHE_HOME nor HOME is an absolute path")?;
     std::fs::create_dir_all(&folder)
         .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     let mut missing = Vec::new();
-    let wanted = |agent: &&Agent| (optional || !agent.optional) && !agent.is_in(&folder);
+    let wanted = |agent: &&AgentPin| (optional || !agent.optional) && !agent.is_in(&folder);
     for agent in parse(AGENTS)?.iter().filter(wanted) {
         eprintln!("setup: installing {} {}", agent.package, agent.version);
         if let Err(failure) = agent.install(&folder) {
@@ -69,12 +69,12 @@ fn folder() -> Option<PathBuf> {
     absolute(FOLDER).or_else(|| Some(cache()?.join("holon-test-agents")))
 }
 
-fn parse(text: &str) -> Result<Vec<Agent>, Failure> {
-    let agents: Agents = toml::from_str(text).map_err(|error| format!("xtask/agents.toml: {error}"))?;
+fn parse(text: &str) -> Result<Vec<AgentPin>, XtaskFailure> {
+    let agents: AgentPins = toml::from_str(text).map_err(|error| format!("xtask/agents.toml: {error}"))?;
     Ok(agents.agent)
 }
 
-impl Agent {
+impl AgentPin {
     /// Whether exactly this version is installed.
     fn is_in(&self, folder: &Path) -> bool {
         let file = folder.join(&self.name).join("node_modules").join(&self.package).join("package.json");
@@ -84,7 +84,7 @@ impl Agent {
     }
 
     /// Installs it beside its place and puts it there in one step, so that a broken download leaves nothing behind.
-    fn install(&self, folder: &Path) -> Result<(), Failure> {
+    fn install(&self, folder: &Path) -> Result<(), XtaskFailure> {
         let work = tempfile::tempdir_in(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let mut npm = Command::new("npm");
         npm.args([
@@ -108,7 +108,7 @@ impl Agent {
 }
 
 /// Tests run as other users too.
-fn open_to_all(folder: &Path) -> Result<(), Failure> {
+fn open_to_all(folder: &Path) -> Result<(), XtaskFailure> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))
         .map_err(|error| format!("{}: {error}", folder.display()))
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn only_the_pinned_version_counts() {
         let folder = tempfile::tempdir().unwrap();
-        let agent = Agent {
+        let agent = AgentPin {
             name: "x".into(),
             package: "@a/x".into(),
             version: "1.2.3".into(),

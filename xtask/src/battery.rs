@@ -1,11 +1,11 @@
 //! `cargo xtask battery`: the tests that take long, the breaks and the mutations.
 
-use crate::report::Report;
-use crate::runner::{self, LONG, Selection};
-use crate::skipped::Skipped;
-use crate::switched::Pace;
-use crate::trial::{BuiltTrial, Trial, TrialUnderway};
-use crate::{Failure, agents, page, project, setup, space, test};
+use crate::report::StepReport;
+use crate::runner::{self, LONG, TestSelection};
+use crate::skipped::SkippedTests;
+use crate::switched::TrialPace;
+use crate::trial::{BuiltTrial, SwitchedTrial, TrialUnderway};
+use crate::{XtaskFailure, agents, page, project, setup, space, test};
 
 /// How the names of those begin that drive real agents.
 const AGENTS: &str = "battery_agents";
@@ -22,22 +22,23 @@ const MUTATIONS: &str = "mutations";
 
 /// What the names on the command line ask for.
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
+struct BatteryPlan {
     binaries: Vec<String>,
     breaks: bool,
     mutations: bool,
 }
 
 /// `cargo xtask battery [NAME…]`.
-pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
+pub(crate) fn run(names: &[&str]) -> Result<(), XtaskFailure> {
     let metadata = project::metadata()?;
     let plan = plan(names, &metadata.tests)?;
-    let mut report = Report::new("battery");
+    let mut report = StepReport::new("battery");
     test::setup(&mut report);
-    let skipped = Skipped::collect()?;
+    let skipped = SkippedTests::collect()?;
     let mut closing = Vec::new();
     let trial = plan.breaks || plan.mutations;
-    let mut trial = trial.then(|| Trial::new(&metadata.target, plan.breaks, plan.mutations)).transpose()?;
+    let mut trial =
+        trial.then(|| SwitchedTrial::new(&metadata.target, plan.breaks, plan.mutations)).transpose()?;
     let mut underway = None;
     if plan.binaries.is_empty() {
         if names.is_empty() {
@@ -61,8 +62,8 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         let (variables, missing) = if programs { setup::for_server()? } else { Default::default() };
         closing.extend(missing);
         // Nothing ends this early from here on, so that no build is left behind.
-        underway = trial.take().map(|trial| trial.begin(Pace::Behind));
-        let long = Selection::Long(plan.binaries);
+        underway = trial.take().map(|trial| trial.begin(TrialPace::Behind));
+        let long = TestSelection::Long(plan.binaries);
         report.step("long tests", || {
             let result = runner::run(&long, &skipped, |cargo| {
                 cargo.envs(variables.iter().cloned());
@@ -73,9 +74,9 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
             test::judge(result, &mut closing)
         });
     }
-    let underway = underway.or_else(|| trial.map(|trial| trial.begin(Pace::Alone)));
+    let underway = underway.or_else(|| trial.map(|trial| trial.begin(TrialPace::Alone)));
     if let Some(built) = underway.map(TrialUnderway::finish) {
-        let tried = |of: fn(&BuiltTrial, &mut Vec<String>) -> Result<(), Failure>,
+        let tried = |of: fn(&BuiltTrial, &mut Vec<String>) -> Result<(), XtaskFailure>,
                      closing: &mut Vec<String>| {
             built.as_ref().map_err(Clone::clone).and_then(|built| of(built, closing))
         };
@@ -93,12 +94,16 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
 }
 
 /// No name means everything; a name is that of a file without `battery_` and `.rs`, `breaks` or `mutations`.
-fn plan(names: &[&str], tests: &[String]) -> Result<Plan, Failure> {
+fn plan(names: &[&str], tests: &[String]) -> Result<BatteryPlan, XtaskFailure> {
     let long: Vec<&String> = tests.iter().filter(|test| test.starts_with(LONG)).collect();
     if names.is_empty() {
-        return Ok(Plan { binaries: long.into_iter().cloned().collect(), breaks: true, mutations: true });
+        return Ok(BatteryPlan {
+            binaries: long.into_iter().cloned().collect(),
+            breaks: true,
+            mutations: true,
+        });
     }
-    let mut plan = Plan { binaries: Vec::new(), breaks: false, mutations: false };
+    let mut plan = BatteryPlan { binaries: Vec::new(), breaks: false, mutations: false };
     for name in names {
         if *name == BREAKS {
             plan.breaks = true;
@@ -130,7 +135,7 @@ mod tests {
         let check = |names: &[&str], binaries: &[&str], breaks: bool| {
             let binaries = binaries.iter().map(|name| name.to_string()).collect();
             let mutations = names.is_empty() || names.contains(&MUTATIONS);
-            assert_eq!(plan(names, &tests).unwrap(), Plan { binaries, breaks, mutations });
+            assert_eq!(plan(names, &tests).unwrap(), BatteryPlan { binaries, breaks, mutations });
         };
         check(&[], &["battery_crash", "battery_escape"], true);
         let with_agents = ["battery_agents".to_owned(), "battery_crash".to_owned()];

@@ -1,9 +1,9 @@
 //! `cargo xtask bench`: measure what is shipped.
 
-use crate::{Failure, process, project};
+use crate::{XtaskFailure, process, project};
 
 /// `cargo xtask bench [ARGUMENTS]`; the arguments go to the program that measures.
-pub(crate) fn run(args: &[&str]) -> Result<(), Failure> {
+pub(crate) fn run(args: &[&str]) -> Result<(), XtaskFailure> {
     process::show(project::cargo().args([
         "build",
         "--profile",

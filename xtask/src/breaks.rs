@@ -5,10 +5,10 @@ use std::fs;
 
 use serde::Deserialize;
 
-use crate::skipped::Skipped;
-use crate::switched::{Pace, SwitchedCopy, TestBinary, side_by_side};
-use crate::verdict::{Verdict, judge};
-use crate::{Failure, project};
+use crate::skipped::SkippedTests;
+use crate::switched::{SwitchedCopy, TestBinary, TrialPace, side_by_side};
+use crate::verdict::{TestVerdict, judge};
+use crate::{XtaskFailure, project};
 
 /// Where the list of breaks is, relative to the root.
 pub(crate) const LIST: &str = "breaks/breaks.toml";
@@ -19,7 +19,7 @@ const TEST_SECONDS: u64 = 300;
 /// One way to break one promise.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Break {
+pub(crate) struct PromiseBreak {
     /// The promise, as in `INV-01`.
     pub(crate) id: String,
     /// The patch, relative to the folder of the list.
@@ -34,24 +34,24 @@ pub(crate) struct Break {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct List {
+struct BreakList {
     #[serde(default, rename = "break")]
-    breaks: Vec<Break>,
+    breaks: Vec<PromiseBreak>,
 }
 
 /// Reads the list of breaks.
-pub(crate) fn parse(text: &str) -> Result<Vec<Break>, Failure> {
-    let list: List = toml::from_str(text).map_err(|error| format!("{LIST}: {error}"))?;
+pub(crate) fn parse(text: &str) -> Result<Vec<PromiseBreak>, XtaskFailure> {
+    let list: BreakList = toml::from_str(text).map_err(|error| format!("{LIST}: {error}"))?;
     Ok(list.breaks)
 }
 
-fn listed() -> Result<Vec<Break>, Failure> {
+fn listed() -> Result<Vec<PromiseBreak>, XtaskFailure> {
     let text = fs::read_to_string(project::root().join(LIST))
         .map_err(|error| format!("cannot read {LIST}: {error}"))?;
     parse(&text)
 }
 
-impl Break {
+impl PromiseBreak {
     fn tests(&self) -> TestBinary {
         TestBinary { package: self.package.clone(), binary: self.binary.clone() }
     }
@@ -63,11 +63,11 @@ impl Break {
 }
 
 /// All breaks with their numbers in a copy of the tree, or why one has none.
-pub(crate) struct NumberedBreaks(Vec<(Break, Result<usize, Failure>)>);
+pub(crate) struct NumberedBreaks(Vec<(PromiseBreak, Result<usize, XtaskFailure>)>);
 
 /// Puts every break into the copy.
-pub(crate) fn add_to(copy: &mut SwitchedCopy) -> Result<NumberedBreaks, Failure> {
-    let add = |one: Break| {
+pub(crate) fn add_to(copy: &mut SwitchedCopy) -> Result<NumberedBreaks, XtaskFailure> {
+    let add = |one: PromiseBreak| {
         let patch = project::root().join(LIST).with_file_name(&one.patch);
         let number = copy.tree().patched(&patch).and_then(|changed| copy.add(changed, one.tests()));
         (one, number)
@@ -77,7 +77,7 @@ pub(crate) fn add_to(copy: &mut SwitchedCopy) -> Result<NumberedBreaks, Failure>
 
 impl NumberedBreaks {
     /// Breaks every promise; an error when a test did not turn red or could not be tried.
-    pub(crate) fn try_all(&self, copy: &SwitchedCopy, closing: &mut Vec<String>) -> Result<(), Failure> {
+    pub(crate) fn try_all(&self, copy: &SwitchedCopy, closing: &mut Vec<String>) -> Result<(), XtaskFailure> {
         let red = self.red_before(copy);
         let results = side_by_side(self.0.len(), |at| {
             let (one, number) = &self.0[at];
@@ -96,25 +96,26 @@ impl NumberedBreaks {
     }
 
     /// Every test has to pass while nothing is broken, or a red one would prove nothing.
-    fn red_before(&self, copy: &SwitchedCopy) -> BTreeMap<(TestBinary, String), Failure> {
+    fn red_before(&self, copy: &SwitchedCopy) -> BTreeMap<(TestBinary, String), XtaskFailure> {
         let mut seen = BTreeSet::new();
-        let once: Vec<&Break> =
+        let once: Vec<&PromiseBreak> =
             self.0.iter().map(|(one, _)| one).filter(|one| seen.insert(one.key())).collect();
         let verdicts = side_by_side(once.len(), |at| {
             eprintln!("--- unbroken: {} in {} {}", once[at].test, once[at].package, once[at].binary);
             verdict(copy, once[at], 0)
         });
         let why = |verdict| match verdict {
-            Ok(Verdict::Green) => None,
-            Ok(Verdict::Red) => Some("it fails".to_owned()),
-            Ok(Verdict::Nothing(why)) | Err(why) => Some(why),
+            Ok(TestVerdict::Green) => None,
+            Ok(TestVerdict::Red) => Some("it fails".to_owned()),
+            Ok(TestVerdict::Nothing(why)) | Err(why) => Some(why),
         };
         let all = once.iter().map(|one| one.key()).zip(verdicts);
         all.filter_map(|(key, verdict)| Some((key, why(verdict)?))).collect()
     }
 
     fn built_apart(&self, copy: &SwitchedCopy) -> Option<String> {
-        let apart = |number: &Result<usize, Failure>| number.as_ref().is_ok_and(|n| copy.apart().contains(n));
+        let apart =
+            |number: &Result<usize, XtaskFailure>| number.as_ref().is_ok_and(|n| copy.apart().contains(n));
         let names: Vec<&str> =
             self.0.iter().filter(|(_, number)| apart(number)).map(|(one, _)| one.patch.as_str()).collect();
         (!names.is_empty()).then(|| {
@@ -123,25 +124,25 @@ impl NumberedBreaks {
     }
 }
 
-fn try_break(copy: &SwitchedCopy, one: &Break, number: usize) -> Result<(), Failure> {
+fn try_break(copy: &SwitchedCopy, one: &PromiseBreak, number: usize) -> Result<(), XtaskFailure> {
     match verdict(copy, one, number)? {
-        Verdict::Red => Ok(()),
-        Verdict::Green => Err(format!("`{}` stayed green", one.test)),
-        Verdict::Nothing(why) => Err(why),
+        TestVerdict::Red => Ok(()),
+        TestVerdict::Green => Err(format!("`{}` stayed green", one.test)),
+        TestVerdict::Nothing(why) => Err(why),
     }
 }
 
-fn verdict(copy: &SwitchedCopy, one: &Break, number: usize) -> Result<Verdict, Failure> {
-    let skipped = Skipped::collect()?;
-    let variant = match copy.variant(number, &one.tests(), Pace::Alone)? {
+fn verdict(copy: &SwitchedCopy, one: &PromiseBreak, number: usize) -> Result<TestVerdict, XtaskFailure> {
+    let skipped = SkippedTests::collect()?;
+    let variant = match copy.variant(number, &one.tests(), TrialPace::Alone)? {
         Ok(variant) => variant,
-        Err(why) => return Ok(Verdict::Nothing(why)),
+        Err(why) => return Ok(TestVerdict::Nothing(why)),
     };
     let told = variant.run(&[&one.test], TEST_SECONDS, |command| skipped.tell(command))?;
     Ok(judge(&told, &skipped.reasons()))
 }
 
-fn table(rows: &[(Break, Result<(), Failure>)]) -> (Vec<String>, usize) {
+fn table(rows: &[(PromiseBreak, Result<(), XtaskFailure>)]) -> (Vec<String>, usize) {
     let mut lines: Vec<String> = rows
         .iter()
         .map(|(one, result)| match result {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Failure, process, project};
+use crate::{XtaskFailure, process, project};
 
 /// What to do about a file that differs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Write {
+pub(crate) enum CodegenWrite {
     /// Write it.
     Files,
     /// Say so and fail.
@@ -16,13 +16,13 @@ pub(crate) enum Write {
 }
 
 /// Everything that is generated, by path relative to the root.
-type Generated = BTreeMap<PathBuf, String>;
+type GeneratedFiles = BTreeMap<PathBuf, String>;
 
 /// Folders that hold nothing but generated files: others in there are left-overs.
 const OWNED: [&str; 1] = ["schemas"];
 
 /// `cargo xtask codegen [--check]`.
-pub(crate) fn run(write: Write) -> Result<(), Failure> {
+pub(crate) fn run(write: CodegenWrite) -> Result<(), XtaskFailure> {
     // As the tests build it, whose features differ: after them there is nothing left to build.
     process::show(project::cargo().args(["test", "--quiet", "--workspace", "--no-run", "--test", "cli"]))?;
     let holon = project::metadata()?.target.join("debug/holon");
@@ -34,9 +34,9 @@ pub(crate) fn run(write: Write) -> Result<(), Failure> {
     })?;
     let drift = drift(&generated, &present(&generated)?);
     match write {
-        Write::Nothing if drift.is_empty() => Ok(()),
-        Write::Nothing => Err(format!("out of date, run `cargo xtask codegen`: {}", list(&drift))),
-        Write::Files => {
+        CodegenWrite::Nothing if drift.is_empty() => Ok(()),
+        CodegenWrite::Nothing => Err(format!("out of date, run `cargo xtask codegen`: {}", list(&drift))),
+        CodegenWrite::Files => {
             for path in &drift {
                 save(path, generated.get(path))?;
                 println!("codegen: {}", path.display());
@@ -47,8 +47,8 @@ pub(crate) fn run(write: Write) -> Result<(), Failure> {
 }
 
 /// Makes everything with a function that runs `holon` and returns its standard output.
-fn generate(holon: &dyn Fn(&[&str]) -> Result<String, Failure>) -> Result<Generated, Failure> {
-    let mut generated = Generated::new();
+fn generate(holon: &dyn Fn(&[&str]) -> Result<String, XtaskFailure>) -> Result<GeneratedFiles, XtaskFailure> {
+    let mut generated = GeneratedFiles::new();
     for name in holon(&["schema", "--list"])?.split_whitespace() {
         generated.insert(format!("schemas/{name}.json").into(), ensure_newline(holon(&["schema", name])?));
     }
@@ -57,7 +57,7 @@ fn generate(holon: &dyn Fn(&[&str]) -> Result<String, Failure>) -> Result<Genera
 }
 
 /// The help of every command, one section each, as Markdown.
-fn reference(holon: &dyn Fn(&[&str]) -> Result<String, Failure>) -> Result<String, Failure> {
+fn reference(holon: &dyn Fn(&[&str]) -> Result<String, XtaskFailure>) -> Result<String, XtaskFailure> {
     let mut page =
         "# Command line reference\n\nMade from the binary by `cargo xtask codegen`; do not edit.\n"
             .to_owned();
@@ -98,7 +98,7 @@ fn ensure_newline(mut text: String) -> String {
 }
 
 /// What is on disk now: the generated paths, and everything in the folders that hold nothing else.
-fn present(generated: &Generated) -> Result<Generated, Failure> {
+fn present(generated: &GeneratedFiles) -> Result<GeneratedFiles, XtaskFailure> {
     let root = project::root();
     let owned = |path: &Path| OWNED.iter().any(|folder| path.starts_with(folder));
     let mut paths: Vec<PathBuf> = generated.keys().cloned().collect();
@@ -110,7 +110,7 @@ fn present(generated: &Generated) -> Result<Generated, Failure> {
 }
 
 /// The paths that are missing, different or left over.
-fn drift(generated: &Generated, present: &Generated) -> Vec<PathBuf> {
+fn drift(generated: &GeneratedFiles, present: &GeneratedFiles) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = generated.keys().chain(present.keys()).cloned().collect();
     paths.sort();
     paths.dedup();
@@ -118,7 +118,7 @@ fn drift(generated: &Generated, present: &Generated) -> Vec<PathBuf> {
     paths
 }
 
-fn save(path: &Path, content: Option<&String>) -> Result<(), Failure> {
+fn save(path: &Path, content: Option<&String>) -> Result<(), XtaskFailure> {
     let full = project::root().join(path);
     let saved = match content {
         Some(content) => full
@@ -141,7 +141,7 @@ mod tests {
 
     const TOP: &str = "Runs agents\n\nUsage: holon <COMMAND>\n\nCommands:\n  run     Run an agent,\n            wrapped\n  schema  Show\n  help    Help\n\nOptions:\n  -h, --help  Help\n";
 
-    fn fake(args: &[&str]) -> Result<String, Failure> {
+    fn fake(args: &[&str]) -> Result<String, XtaskFailure> {
         match args {
             ["schema", "--list"] => Ok("spec\nmanifest\n".into()),
             ["schema", name] if *name != "--help" => Ok(format!("{{\"title\": \"{name}\"}}")),
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn drift_is_missing_different_or_left_over() {
-        let set = |pairs: &[(&str, &str)]| -> Generated {
+        let set = |pairs: &[(&str, &str)]| -> GeneratedFiles {
             pairs.iter().map(|(path, text)| (PathBuf::from(path), text.to_string())).collect()
         };
         let made = set(&[("a", "1"), ("b", "2"), ("c", "3")]);

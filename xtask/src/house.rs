@@ -9,18 +9,18 @@ mod type_names;
 
 use serde::Deserialize;
 
-use crate::Failure;
-use crate::tidy::Tree;
+use crate::XtaskFailure;
+use crate::tidy::SourceTree;
 
 const DATA: &str = include_str!("../house.toml");
 /// So many rows of a list are shown.
 const LISTED: usize = 8;
 
 /// `cargo xtask house`.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), XtaskFailure> {
     let compared: HouseData =
         toml::from_str(DATA).map_err(|error| format!("cannot read xtask/house.toml: {error}"))?;
-    print!("{}", report(&Tree::read()?, &compared));
+    print!("{}", report(&SourceTree::read()?, &compared));
     Ok(())
 }
 
@@ -68,7 +68,7 @@ struct ChangeExample {
     example: String,
 }
 
-fn report(tree: &Tree, compared: &HouseData) -> String {
+fn report(tree: &SourceTree, compared: &HouseData) -> String {
     let files = sizes::file_sizes(tree);
     let types = type_names::declared_types(tree);
     let own = ProjectFigures {
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn the_report_has_the_figures_beside_the_anchors() {
         let compared: HouseData = toml::from_str(DATA).unwrap();
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("crates/a/src/lib.rs", "mod b;\nmod c;\n"),
             ("crates/a/src/c.rs", "use crate::b::Wanted;\nstruct SnapshotLayer;\n"),
             (

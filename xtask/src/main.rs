@@ -53,7 +53,7 @@ CI=true makes a skipped security test a failure.
 const USAGE: u8 = 64;
 
 /// What stopped a command, in words for the person who started it.
-type Failure = String;
+type XtaskFailure = String;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -71,8 +71,8 @@ fn main() -> ExitCode {
         ["package", rest @ ..] => package::run(rest),
         ["tidy"] => tidy::run(),
         ["house"] => house::run(),
-        ["codegen"] => codegen::run(codegen::Write::Files),
-        ["codegen", "--check"] => codegen::run(codegen::Write::Nothing),
+        ["codegen"] => codegen::run(codegen::CodegenWrite::Files),
+        ["codegen", "--check"] => codegen::run(codegen::CodegenWrite::Nothing),
         other => {
             eprintln!("error: no such command: {}\n\n{HELP}", other.join(" "));
             return ExitCode::from(USAGE);

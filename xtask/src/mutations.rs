@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::switched::{Pace, SwitchedCopy, TestBinary, TestVariant, side_by_side};
-use crate::verdict::{Verdict, judge};
-use crate::{Failure, project};
+use crate::switched::{SwitchedCopy, TestBinary, TestVariant, TrialPace, side_by_side};
+use crate::verdict::{TestVerdict, judge};
+use crate::{XtaskFailure, project};
 
 /// Where the list of mutations is, relative to the root.
 const LIST: &str = "breaks/supervisor/rules.toml";
@@ -40,19 +40,19 @@ struct Mutation {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct List {
+struct MutationList {
     #[serde(rename = "mutation")]
     mutations: Vec<Mutation>,
 }
 
-fn parse(text: &str) -> Result<Vec<Mutation>, Failure> {
-    let list: List = toml::from_str(text).map_err(|error| format!("{LIST}: {error}"))?;
+fn parse(text: &str) -> Result<Vec<Mutation>, XtaskFailure> {
+    let list: MutationList = toml::from_str(text).map_err(|error| format!("{LIST}: {error}"))?;
     Ok(list.mutations)
 }
 
 impl Mutation {
     /// The file's text with the rule changed.
-    fn apply(&self, text: &str) -> Result<String, Failure> {
+    fn apply(&self, text: &str) -> Result<String, XtaskFailure> {
         match text.matches(&self.old).count() {
             1 => Ok(text.replacen(&self.old, &self.new, 1)),
             count => Err(format!("its text occurs {count} times in {}", self.file)),
@@ -69,7 +69,7 @@ impl Mutation {
 
 /// What became of a mutation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Fate {
+enum MutationFate {
     Caught,
     /// Every test stayed green.
     Survived,
@@ -78,16 +78,16 @@ enum Fate {
 }
 
 /// What became of which mutation, by its number in the list.
-type Fates = Vec<(usize, Fate)>;
+type MutationFates = Vec<(usize, MutationFate)>;
 
 /// The closing lines, and whether enough were caught.
-pub(crate) type Verdicts = (Vec<String>, Result<(), Failure>);
+pub(crate) type MutationVerdicts = (Vec<String>, Result<(), XtaskFailure>);
 
 /// All mutations with their numbers in a copy of the tree, or why one has none.
-pub(crate) struct NumberedMutations(Vec<(Mutation, Result<usize, Failure>)>);
+pub(crate) struct NumberedMutations(Vec<(Mutation, Result<usize, XtaskFailure>)>);
 
 /// Puts every mutation into the copy.
-pub(crate) fn add_to(copy: &mut SwitchedCopy) -> Result<NumberedMutations, Failure> {
+pub(crate) fn add_to(copy: &mut SwitchedCopy) -> Result<NumberedMutations, XtaskFailure> {
     let text = fs::read_to_string(project::root().join(LIST))
         .map_err(|error| format!("cannot read {LIST}: {error}"))?;
     let add = |mutation: Mutation| {
@@ -105,7 +105,7 @@ fn unit_tests() -> TestBinary {
 
 impl NumberedMutations {
     /// Tries every mutation; an error when too few are caught or one cannot be tried.
-    pub(crate) fn try_all(&self, copy: &SwitchedCopy, pace: Pace) -> Verdicts {
+    pub(crate) fn try_all(&self, copy: &SwitchedCopy, pace: TrialPace) -> MutationVerdicts {
         match self.fates(copy, pace) {
             Ok(fates) => {
                 let mutations: Vec<&Mutation> = self.0.iter().map(|(mutation, _)| mutation).collect();
@@ -117,15 +117,15 @@ impl NumberedMutations {
         }
     }
 
-    fn fates(&self, copy: &SwitchedCopy, pace: Pace) -> Result<Fates, Failure> {
+    fn fates(&self, copy: &SwitchedCopy, pace: TrialPace) -> Result<MutationFates, XtaskFailure> {
         prove_green(copy, pace)?;
         let fates = side_by_side(self.0.len(), |at| {
             let (mutation, number) = &self.0[at];
             let fate = match number {
                 Ok(number) => fate(copy, mutation, *number, pace)?,
-                Err(why) => Fate::Untried(why.clone()),
+                Err(why) => MutationFate::Untried(why.clone()),
             };
-            if pace == Pace::Alone {
+            if pace == TrialPace::Alone {
                 eprintln!("--- {}: {}", told(&fate), mutation.name());
             }
             Ok((at, fate))
@@ -134,7 +134,8 @@ impl NumberedMutations {
     }
 
     fn built_apart(&self, copy: &SwitchedCopy) -> Option<String> {
-        let apart = |number: &Result<usize, Failure>| number.as_ref().is_ok_and(|n| copy.apart().contains(n));
+        let apart =
+            |number: &Result<usize, XtaskFailure>| number.as_ref().is_ok_and(|n| copy.apart().contains(n));
         let names: Vec<String> =
             self.0.iter().filter(|(_, number)| apart(number)).map(|(mutation, _)| mutation.name()).collect();
         (!names.is_empty()).then(|| {
@@ -144,54 +145,59 @@ impl NumberedMutations {
 }
 
 /// Every test has to pass while nothing is changed, or a red one would prove nothing.
-fn prove_green(copy: &SwitchedCopy, pace: Pace) -> Result<(), Failure> {
+fn prove_green(copy: &SwitchedCopy, pace: TrialPace) -> Result<(), XtaskFailure> {
     let unchanged = copy.variant(0, &unit_tests(), pace)??;
     match verdict_of(&unchanged, &[])? {
-        Verdict::Green => Ok(()),
-        Verdict::Red => Err(format!("the tests of {PACKAGE} fail before anything is changed")),
-        Verdict::Nothing(why) => Err(format!("the tests of {PACKAGE} cannot be run: {why}")),
+        TestVerdict::Green => Ok(()),
+        TestVerdict::Red => Err(format!("the tests of {PACKAGE} fail before anything is changed")),
+        TestVerdict::Nothing(why) => Err(format!("the tests of {PACKAGE} cannot be run: {why}")),
     }
 }
 
-fn fate(copy: &SwitchedCopy, mutation: &Mutation, number: usize, pace: Pace) -> Result<Fate, Failure> {
+fn fate(
+    copy: &SwitchedCopy,
+    mutation: &Mutation,
+    number: usize,
+    pace: TrialPace,
+) -> Result<MutationFate, XtaskFailure> {
     let changed = match copy.variant(number, &unit_tests(), pace)? {
         Ok(changed) => changed,
-        Err(why) => return Ok(Fate::Untried(why)),
+        Err(why) => return Ok(MutationFate::Untried(why)),
     };
     // The test that knows the rule is quickest; if it does not notice, any other may.
     let mut verdict = verdict_of(&changed, &[&mutation.test])?;
-    if !matches!(verdict, Verdict::Red) {
+    if !matches!(verdict, TestVerdict::Red) {
         verdict = verdict_of(&changed, &[])?;
     }
     Ok(match verdict {
-        Verdict::Red => Fate::Caught,
-        Verdict::Green => Fate::Survived,
-        Verdict::Nothing(why) => Fate::Untried(why),
+        TestVerdict::Red => MutationFate::Caught,
+        TestVerdict::Green => MutationFate::Survived,
+        TestVerdict::Nothing(why) => MutationFate::Untried(why),
     })
 }
 
-fn verdict_of(variant: &TestVariant, filter: &[&str]) -> Result<Verdict, Failure> {
+fn verdict_of(variant: &TestVariant, filter: &[&str]) -> Result<TestVerdict, XtaskFailure> {
     let told = variant.run(filter, SECONDS, |command| {
         command.arg("--quiet").env(STREAMS.0, STREAMS.1);
     })?;
     Ok(judge(&told, &[]))
 }
 
-fn told(fate: &Fate) -> &str {
+fn told(fate: &MutationFate) -> &str {
     match fate {
-        Fate::Caught => "caught",
-        Fate::Survived => "SURVIVED",
-        Fate::Untried(why) => why,
+        MutationFate::Caught => "caught",
+        MutationFate::Survived => "SURVIVED",
+        MutationFate::Untried(why) => why,
     }
 }
 
-fn sum_up(mutations: &[&Mutation], mut fates: Fates) -> Verdicts {
+fn sum_up(mutations: &[&Mutation], mut fates: MutationFates) -> MutationVerdicts {
     fates.sort_by_key(|(at, _)| *at);
-    let missed = fates.iter().filter(|(_, fate)| *fate != Fate::Caught);
+    let missed = fates.iter().filter(|(_, fate)| *fate != MutationFate::Caught);
     let mut lines: Vec<String> =
         missed.map(|(at, fate)| format!("{}: {}", told(fate), mutations[*at].name())).collect();
-    let caught = fates.iter().filter(|(_, fate)| *fate == Fate::Caught).count();
-    let untried = fates.iter().filter(|(_, fate)| matches!(fate, Fate::Untried(_))).count();
+    let caught = fates.iter().filter(|(_, fate)| *fate == MutationFate::Caught).count();
+    let untried = fates.iter().filter(|(_, fate)| matches!(fate, MutationFate::Untried(_))).count();
     lines.push(format!("mutations: {caught} of {} caught", mutations.len()));
     let result = if mutations.len() < LEAST {
         Err(format!("there must be at least {LEAST} mutations"))
@@ -232,15 +238,17 @@ mod tests {
             test: "t".into(),
         };
         let mutations = vec![&one; 40];
-        let fates = |survivors: usize| -> Fates {
-            (0..40).map(|at| (at, if at < survivors { Fate::Survived } else { Fate::Caught })).collect()
+        let fates = |survivors: usize| -> MutationFates {
+            (0..40)
+                .map(|at| (at, if at < survivors { MutationFate::Survived } else { MutationFate::Caught }))
+                .collect()
         };
         let (lines, result) = sum_up(&mutations, fates(2));
         assert_eq!(lines, ["SURVIVED: a.rs: a == b", "SURVIVED: a.rs: a == b", "mutations: 38 of 40 caught"]);
         assert!(result.is_ok());
         assert!(sum_up(&mutations, fates(3)).1.unwrap_err().contains("95 %"));
         assert!(sum_up(&mutations[..3], vec![]).1.is_err());
-        let untried = vec![(0, Fate::Untried("it does not build".into()))];
+        let untried = vec![(0, MutationFate::Untried("it does not build".into()))];
         assert!(sum_up(&mutations, untried).1.unwrap_err().contains("could not be tried"));
         assert!(one.apply("x").is_err() && one.apply("\n  a == b\n  a == b").is_err());
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::{Failure, process};
+use crate::{XtaskFailure, process};
 
 /// How long fetching one may take, in seconds.
 const SECONDS: u64 = 300;
@@ -13,7 +13,7 @@ const SECONDS: u64 = 300;
 /// A package, the one file of it that is used, and what happens without it.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Package {
+pub(crate) struct NpmPackage {
     pub(crate) name: String,
     pub(crate) version: String,
     /// What the registry calls integrity: the digest of the archive.
@@ -22,7 +22,7 @@ pub(crate) struct Package {
     pub(crate) without: String,
 }
 
-impl Package {
+impl NpmPackage {
     /// The package's folder in the cache, outside of the source tree.
     fn folder(&self) -> Option<PathBuf> {
         let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -36,7 +36,7 @@ impl Package {
     }
 
     /// Fetches the archive, checks its digest and keeps the file.
-    pub(crate) fn fetch(&self) -> Result<(), Failure> {
+    pub(crate) fn fetch(&self) -> Result<(), XtaskFailure> {
         let folder = self.folder().ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
         let parent = folder.parent().unwrap_or(Path::new("/"));
         std::fs::create_dir_all(parent)
@@ -57,7 +57,7 @@ impl Package {
 }
 
 /// The archive's name from what `npm pack --json` says, if its digest is the expected one.
-fn archive(told: &str, integrity: &str) -> Result<String, Failure> {
+fn archive(told: &str, integrity: &str) -> Result<String, XtaskFailure> {
     let told: serde_json::Value =
         serde_json::from_str(told).map_err(|error| format!("npm said no JSON: {error}"))?;
     // Older versions give a list, newer ones may name each package.

@@ -2,13 +2,13 @@
 
 use std::process::Command;
 
-use crate::{Failure, process, project};
+use crate::{XtaskFailure, process, project};
 
 /// How long fetching it may take, in seconds.
 const SECONDS: u64 = 600;
 
 /// Fills `web/node_modules` unless it is what the lock file says already.
-pub(crate) fn ensure() -> Result<(), Failure> {
+pub(crate) fn ensure() -> Result<(), XtaskFailure> {
     let web = project::root().join("web");
     // What was installed last; npm's own note of it is in another form.
     let installed = std::fs::read_to_string(web.join("node_modules/.holon-lock")).unwrap_or_default();
@@ -27,7 +27,7 @@ pub(crate) fn ensure() -> Result<(), Failure> {
 }
 
 /// Runs the unit tests of the page's sources.
-pub(crate) fn unit_tests() -> Result<(), Failure> {
+pub(crate) fn unit_tests() -> Result<(), XtaskFailure> {
     let mut npm = Command::new("npm");
     npm.args(["run", "--silent", "test"]);
     process::show(process::with_deadline(SECONDS, &npm).current_dir(project::root().join("web")))

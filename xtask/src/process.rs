@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{PoisonError, RwLock, mpsc};
 
-use crate::Failure;
+use crate::XtaskFailure;
 
 /// So much of a line is repeated in a report, in characters.
 const COMPLAINT: usize = 200;
@@ -14,7 +14,7 @@ const COMPLAINT: usize = 200;
 /// holds its open files for a moment, and what somebody still writes cannot be started.
 static STARTS: RwLock<()> = RwLock::new(());
 
-fn spawn(command: &mut Command) -> Result<Child, Failure> {
+fn spawn(command: &mut Command) -> Result<Child, XtaskFailure> {
     let _started = STARTS.read().unwrap_or_else(PoisonError::into_inner);
     command.spawn().map_err(|error| cannot_start(command, &error))
 }
@@ -26,14 +26,14 @@ pub(crate) fn undisturbed<T>(act: impl FnOnce() -> T) -> T {
 }
 
 /// Runs a program with its output shown; an error when it does not succeed.
-pub(crate) fn show(command: &mut Command) -> Result<(), Failure> {
+pub(crate) fn show(command: &mut Command) -> Result<(), XtaskFailure> {
     let mut child = spawn(command.stdin(Stdio::null()))?;
     let status = child.wait().map_err(|error| cannot_await(command, &error))?;
     if status.success() { Ok(()) } else { Err(format!("`{}` ended with {status}", words(command))) }
 }
 
 /// Runs a program silently and returns its standard output; its standard error is part of the error.
-pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
+pub(crate) fn capture(command: &mut Command) -> Result<String, XtaskFailure> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = spawn(command)?.wait_with_output().map_err(|error| cannot_await(command, &error))?;
     if !output.status.success() {
@@ -44,14 +44,14 @@ pub(crate) fn capture(command: &mut Command) -> Result<String, Failure> {
 }
 
 /// How a program that was shown and remembered ended.
-pub(crate) struct Told {
+pub(crate) struct ProgramEnd {
     /// Its exit code; none when a signal ended it.
     pub(crate) code: Option<i32>,
     /// Everything it wrote, both streams in the order of arrival.
     pub(crate) lines: Vec<String>,
 }
 
-impl Told {
+impl ProgramEnd {
     /// True when it ended with 0.
     pub(crate) fn succeeded(&self) -> bool {
         self.code == Some(0)
@@ -78,7 +78,7 @@ pub(crate) enum Echo {
 }
 
 /// Runs a program, shows its output as it comes if asked to, and remembers it.
-pub(crate) fn tell(command: &mut Command, echo: Echo) -> Result<Told, Failure> {
+pub(crate) fn tell(command: &mut Command, echo: Echo) -> Result<ProgramEnd, XtaskFailure> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = spawn(command)?;
     let (send, receive) = mpsc::channel();
@@ -93,7 +93,7 @@ pub(crate) fn tell(command: &mut Command, echo: Echo) -> Result<Told, Failure> {
         receive.iter().inspect(|line| echo_line(line, echo)).collect()
     });
     let status = child.wait().map_err(|error| cannot_await(command, &error))?;
-    Ok(Told { code: status.code(), lines })
+    Ok(ProgramEnd { code: status.code(), lines })
 }
 
 fn forward(stream: impl Read, send: &mpsc::Sender<String>) {
@@ -145,11 +145,11 @@ fn through(first: &Command, command: &Command) -> Command {
     both
 }
 
-fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
+fn cannot_start(command: &Command, error: &std::io::Error) -> XtaskFailure {
     format!("cannot start `{}`: {error}", words(command))
 }
 
-fn cannot_await(command: &Command, error: &std::io::Error) -> Failure {
+fn cannot_await(command: &Command, error: &std::io::Error) -> XtaskFailure {
     format!("waiting for `{}`: {error}", words(command))
 }
 
@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn the_best_line_of_a_failure_is_repeated() {
-        let told = |text: &str| Told { code: Some(101), lines: text.lines().map(str::to_owned).collect() };
+        let told =
+            |text: &str| ProgramEnd { code: Some(101), lines: text.lines().map(str::to_owned).collect() };
         let full =
             "   Compiling a\nerror: could not write b\n  = note: No space left on device (os error 28)\n";
         assert_eq!(told(full).complaint(), "= note: No space left on device (os error 28)");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Failure, process};
+use crate::{XtaskFailure, process};
 
 /// The root of the source tree this command was started from.
 pub(crate) fn root() -> PathBuf {
@@ -33,7 +33,7 @@ fn tells_of_this_package(variable: &str) -> bool {
 }
 
 /// Every file that is tracked or would be: what a fresh clone of the current state holds.
-pub(crate) fn files() -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn files() -> Result<Vec<PathBuf>, XtaskFailure> {
     let mut git = Command::new("git");
     git.current_dir(root()).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let listing = process::capture(&mut git)?;
@@ -47,7 +47,7 @@ pub(crate) fn files() -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// What cargo knows about the workspace.
-pub(crate) struct Metadata {
+pub(crate) struct CargoMetadata {
     /// Where cargo builds.
     pub(crate) target: PathBuf,
     /// The names of all integration tests.
@@ -57,12 +57,12 @@ pub(crate) struct Metadata {
 }
 
 /// Asks cargo about the workspace, without touching the network.
-pub(crate) fn metadata() -> Result<Metadata, Failure> {
+pub(crate) fn metadata() -> Result<CargoMetadata, XtaskFailure> {
     let text = process::capture(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
     parse_metadata(&text)
 }
 
-fn parse_metadata(text: &str) -> Result<Metadata, Failure> {
+fn parse_metadata(text: &str) -> Result<CargoMetadata, XtaskFailure> {
     let document: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| format!("cannot read what `cargo metadata` said: {error}"))?;
     let root = document["workspace_root"].as_str().ok_or("`cargo metadata` names no workspace")?;
@@ -81,7 +81,7 @@ fn parse_metadata(text: &str) -> Result<Metadata, Failure> {
         Some((package["name"].as_str()?.to_owned(), folder(package["manifest_path"].as_str()?)?))
     };
     let packages = list(&document["packages"]).iter().filter_map(package).collect();
-    Ok(Metadata { target: target.into(), tests, packages })
+    Ok(CargoMetadata { target: target.into(), tests, packages })
 }
 
 #[cfg(test)]

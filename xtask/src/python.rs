@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::{Failure, process};
+use crate::{XtaskFailure, process};
 
 /// How long installing one may take, in seconds.
 const SECONDS: u64 = 600;
@@ -13,7 +13,7 @@ const SECONDS: u64 = 600;
 /// A program, where tests look for it, and what happens without it.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Program {
+pub(crate) struct PythonProgram {
     pub(crate) name: String,
     pub(crate) version: String,
     /// What is started of it, when that is not called like the package.
@@ -27,7 +27,7 @@ pub(crate) struct Program {
     pub(crate) without: String,
 }
 
-impl Program {
+impl PythonProgram {
     /// Its path, installed or not.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         Some(self.folder()?.join("bin").join(self.binary.as_ref().unwrap_or(&self.name)))
@@ -45,7 +45,7 @@ impl Program {
     }
 
     /// Makes its environment; one that was begun and not finished is made anew.
-    pub(crate) fn install(&self) -> Result<(), Failure> {
+    pub(crate) fn install(&self) -> Result<(), XtaskFailure> {
         let folder = self.folder().ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
         let _ = std::fs::remove_dir_all(&folder);
         let parent = folder.parent().unwrap_or(Path::new("/"));

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Failure;
+use crate::XtaskFailure;
 
 /// How one step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Outcome {
+enum StepOutcome {
     Passed,
     Failed(String),
     /// It could not be done on this machine, and why.
@@ -14,27 +14,27 @@ enum Outcome {
 }
 
 /// The steps of one command, in order.
-pub(crate) struct Report {
+pub(crate) struct StepReport {
     command: &'static str,
     started: Instant,
-    steps: Vec<(String, Outcome)>,
+    steps: Vec<(String, StepOutcome)>,
     closing: Vec<String>,
 }
 
-impl Report {
+impl StepReport {
     /// An empty report of a command.
     pub(crate) fn new(command: &'static str) -> Self {
         Self { command, started: Instant::now(), steps: Vec::new(), closing: Vec::new() }
     }
 
     /// Does one step, saying so; the following steps are done whatever comes of it.
-    pub(crate) fn step(&mut self, name: &str, act: impl FnOnce() -> Result<(), Failure>) {
+    pub(crate) fn step(&mut self, name: &str, act: impl FnOnce() -> Result<(), XtaskFailure>) {
         eprintln!("==> {name}");
         let outcome = match act() {
-            Ok(()) => Outcome::Passed,
+            Ok(()) => StepOutcome::Passed,
             Err(failure) => {
                 eprintln!("error: {name}: {failure}");
-                Outcome::Failed(failure)
+                StepOutcome::Failed(failure)
             }
         };
         self.steps.push((name.to_owned(), outcome));
@@ -42,12 +42,12 @@ impl Report {
 
     /// Records a step this machine cannot do.
     pub(crate) fn not_run(&mut self, name: &str, why: &str) {
-        self.steps.push((name.to_owned(), Outcome::NotRun(why.to_owned())));
+        self.steps.push((name.to_owned(), StepOutcome::NotRun(why.to_owned())));
     }
 
     /// Records a failure found elsewhere.
     pub(crate) fn failed(&mut self, name: &str, why: String) {
-        self.steps.push((name.to_owned(), Outcome::Failed(why)));
+        self.steps.push((name.to_owned(), StepOutcome::Failed(why)));
     }
 
     /// Adds lines to be printed at the end as they are.
@@ -56,9 +56,9 @@ impl Report {
     }
 
     /// Prints the closing lines; an error when any step failed.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    pub(crate) fn finish(self) -> Result<(), XtaskFailure> {
         println!("\n{}", self.text(self.started.elapsed()));
-        let failed = self.names(|outcome| matches!(outcome, Outcome::Failed(_)));
+        let failed = self.names(|outcome| matches!(outcome, StepOutcome::Failed(_)));
         if failed.is_empty() {
             Ok(())
         } else {
@@ -66,7 +66,7 @@ impl Report {
         }
     }
 
-    fn names(&self, select: impl Fn(&Outcome) -> bool) -> Vec<&str> {
+    fn names(&self, select: impl Fn(&StepOutcome) -> bool) -> Vec<&str> {
         self.steps.iter().filter(|(_, outcome)| select(outcome)).map(|(name, _)| name.as_str()).collect()
     }
 
@@ -74,18 +74,18 @@ impl Report {
         let mut lines = self.closing.clone();
         for (name, outcome) in &self.steps {
             match outcome {
-                Outcome::Passed => {}
-                Outcome::Failed(why) => lines.push(format!("FAILED {name}: {why}")),
-                Outcome::NotRun(why) => lines.push(format!("NOT RUN {name}: {why}")),
+                StepOutcome::Passed => {}
+                StepOutcome::Failed(why) => lines.push(format!("FAILED {name}: {why}")),
+                StepOutcome::NotRun(why) => lines.push(format!("NOT RUN {name}: {why}")),
             }
         }
-        let count = |select: fn(&Outcome) -> bool| self.names(select).len();
+        let count = |select: fn(&StepOutcome) -> bool| self.names(select).len();
         lines.push(format!(
             "cargo xtask {}: {} steps passed, {} failed, {} not run, {} s",
             self.command,
-            count(|outcome| *outcome == Outcome::Passed),
-            count(|outcome| matches!(outcome, Outcome::Failed(_))),
-            count(|outcome| matches!(outcome, Outcome::NotRun(_))),
+            count(|outcome| *outcome == StepOutcome::Passed),
+            count(|outcome| matches!(outcome, StepOutcome::Failed(_))),
+            count(|outcome| matches!(outcome, StepOutcome::NotRun(_))),
             elapsed.as_secs()
         ));
         lines.join("\n")
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_closing_lines_say_everything() {
-        let mut report = Report::new("test");
+        let mut report = StepReport::new("test");
         report.step("format", || Ok(()));
         report.step("lints", || Err("2 warnings".into()));
         report.not_run("nextest", "not installed");
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn later_steps_run_after_a_failure() {
-        let mut report = Report::new("test");
+        let mut report = StepReport::new("test");
         let mut ran = false;
         report.step("first", || Err("no".into()));
         report.step("second", || {

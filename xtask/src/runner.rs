@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use crate::process::{self, Echo};
-use crate::skipped::Skipped;
-use crate::{Failure, project};
+use crate::skipped::SkippedTests;
+use crate::{XtaskFailure, project};
 
 /// How the names of the long integration tests start.
 pub(crate) const LONG: &str = "battery_";
@@ -13,7 +13,7 @@ pub(crate) const LONG: &str = "battery_";
 const CLOSING_LINES: usize = 60;
 
 /// What to run.
-pub(crate) enum Selection {
+pub(crate) enum TestSelection {
     /// Everything but the long tests.
     Short,
     /// These long integration tests, by the names of their binaries.
@@ -27,10 +27,10 @@ pub(crate) fn has_nextest() -> bool {
 
 /// Runs tests with nextest, or with `cargo test` where it is missing, and returns the runner's own closing lines.
 pub(crate) fn run(
-    selection: &Selection,
-    skipped: &Skipped,
+    selection: &TestSelection,
+    skipped: &SkippedTests,
     set: impl Fn(&mut Command),
-) -> Result<(bool, Vec<String>), Failure> {
+) -> Result<(bool, Vec<String>), XtaskFailure> {
     let tests = project::metadata()?.tests;
     let nextest = has_nextest();
     let mut cargo = skipped.cargo();
@@ -41,18 +41,18 @@ pub(crate) fn run(
 }
 
 /// Runs the examples in the documentation of the crates.
-pub(crate) fn run_documentation(skipped: &Skipped) -> Result<(bool, Vec<String>), Failure> {
+pub(crate) fn run_documentation(skipped: &SkippedTests) -> Result<(bool, Vec<String>), XtaskFailure> {
     let told =
         process::tell(skipped.cargo().args(["test", "--workspace", "--doc", "--no-fail-fast"]), Echo::Live)?;
     Ok((told.succeeded(), cargo_closing(&told.lines)))
 }
 
-fn nextest_args(selection: &Selection) -> Vec<String> {
+fn nextest_args(selection: &TestSelection) -> Vec<String> {
     let mut args: Vec<String> = ["nextest", "run", "--profile", "ci"].map(String::from).to_vec();
     match selection {
         // The default filter of .config/nextest.toml leaves the long ones out.
-        Selection::Short => args.push("--workspace".into()),
-        Selection::Long(names) => {
+        TestSelection::Short => args.push("--workspace".into()),
+        TestSelection::Long(names) => {
             // All packages, so that the features are those of the other tests and nothing is built twice.
             args.extend(["--workspace", "--ignore-default-filter"].map(String::from));
             args.extend(names.iter().flat_map(|name| ["--test".into(), name.clone()]));
@@ -61,14 +61,14 @@ fn nextest_args(selection: &Selection) -> Vec<String> {
     args
 }
 
-fn cargo_args(selection: &Selection, tests: &[String]) -> Vec<String> {
+fn cargo_args(selection: &TestSelection, tests: &[String]) -> Vec<String> {
     let mut args: Vec<String> = ["test", "--no-fail-fast"].map(String::from).to_vec();
     let names: Vec<&String> = match selection {
-        Selection::Short => {
+        TestSelection::Short => {
             args.extend(["--workspace", "--lib", "--bins"].map(String::from));
             tests.iter().filter(|name| !name.starts_with(LONG)).collect()
         }
-        Selection::Long(names) => {
+        TestSelection::Long(names) => {
             args.push("--workspace".into());
             names.iter().collect()
         }
@@ -76,7 +76,7 @@ fn cargo_args(selection: &Selection, tests: &[String]) -> Vec<String> {
     for name in names {
         args.extend(["--test".into(), name.clone()]);
     }
-    if let Selection::Long(_) = selection {
+    if let TestSelection::Long(_) = selection {
         // They measure and exhaust the machine, so never two at once.
         args.extend(["--", "--test-threads=1"].map(String::from));
     }
@@ -113,14 +113,14 @@ mod tests {
     #[test]
     fn long_tests_are_kept_apart() {
         let tests = lines("battery_escape\nrun");
-        let long = Selection::Long(vec!["battery_escape".into(), "battery_many".into()]);
-        assert_eq!(cargo_args(&Selection::Short, &tests).join(" "), {
+        let long = TestSelection::Long(vec!["battery_escape".into(), "battery_many".into()]);
+        assert_eq!(cargo_args(&TestSelection::Short, &tests).join(" "), {
             "test --no-fail-fast --workspace --lib --bins --test run"
         });
         assert_eq!(cargo_args(&long, &tests).join(" "), {
             "test --no-fail-fast --workspace --test battery_escape --test battery_many -- --test-threads=1"
         });
-        assert_eq!(nextest_args(&Selection::Short).join(" "), "nextest run --profile ci --workspace");
+        assert_eq!(nextest_args(&TestSelection::Short).join(" "), "nextest run --profile ci --workspace");
         assert_eq!(nextest_args(&long).join(" "), {
             "nextest run --profile ci --workspace --ignore-default-filter --test battery_escape --test battery_many"
         });

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::python::Program;
-use crate::{Failure, npm, page, process};
+use crate::python::PythonProgram;
+use crate::{XtaskFailure, npm, page, process};
 
 const PACKAGES: &str = include_str!("../packages.toml");
 
@@ -15,25 +15,25 @@ const APT_SECONDS: u64 = 600;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Packages {
-    package: Vec<Package>,
+struct SetupPackages {
+    package: Vec<DebianPackage>,
     #[serde(default)]
-    npm: Vec<npm::Package>,
+    npm: Vec<npm::NpmPackage>,
     #[serde(default)]
-    program: Vec<Program>,
+    program: Vec<PythonProgram>,
 }
 
 /// A Debian package, how to tell that it is there, and what happens without it.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-struct Package {
+struct DebianPackage {
     name: String,
     command: Option<String>,
     file: Option<String>,
     without: String,
 }
 
-impl Package {
+impl DebianPackage {
     fn is_there(&self) -> bool {
         let command = self.command.as_deref().is_none_or(|command| process::find(command).is_some());
         let file = self.file.as_deref().is_none_or(|file| Path::new(file).exists());
@@ -42,7 +42,7 @@ impl Package {
 }
 
 /// `cargo xtask setup`.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), XtaskFailure> {
     let mut missing = ensure()?;
     missing.extend(for_page());
     missing.extend(for_server()?.1);
@@ -56,7 +56,7 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 /// Installs what is missing where that is allowed and returns what is missing still, one line each.
-pub(crate) fn ensure() -> Result<Vec<String>, Failure> {
+pub(crate) fn ensure() -> Result<Vec<String>, XtaskFailure> {
     let mut missing = debian()?;
     missing.extend(fetched()?);
     Ok(missing)
@@ -70,10 +70,10 @@ pub(crate) fn for_page() -> Option<String> {
 }
 
 /// A variable for the tests, and what it names.
-pub(crate) type Variable = (String, PathBuf);
+pub(crate) type TestVariable = (String, PathBuf);
 
 /// What the long tests of the server need: a variable for each program, and a line for each that could not be had.
-pub(crate) fn for_server() -> Result<(Vec<Variable>, Vec<String>), Failure> {
+pub(crate) fn for_server() -> Result<(Vec<TestVariable>, Vec<String>), XtaskFailure> {
     let (mut there, mut missing) = (Vec::new(), Vec::new());
     for program in parse(PACKAGES)?.program {
         if !program.is_there() {
@@ -90,7 +90,7 @@ pub(crate) fn for_server() -> Result<(Vec<Variable>, Vec<String>), Failure> {
 }
 
 /// Fetches what the tests read from the npm registry; one line for each that could not be had.
-fn fetched() -> Result<Vec<String>, Failure> {
+fn fetched() -> Result<Vec<String>, XtaskFailure> {
     let mut missing = Vec::new();
     for package in parse(PACKAGES)?.npm.iter().filter(|package| !package.is_there()) {
         eprintln!("setup: fetching {} {}", package.name, package.version);
@@ -102,7 +102,7 @@ fn fetched() -> Result<Vec<String>, Failure> {
     Ok(missing)
 }
 
-fn debian() -> Result<Vec<String>, Failure> {
+fn debian() -> Result<Vec<String>, XtaskFailure> {
     let missing = missing()?;
     if missing.is_empty() {
         return Ok(Vec::new());
@@ -131,20 +131,21 @@ fn debian() -> Result<Vec<String>, Failure> {
         .collect())
 }
 
-fn missing() -> Result<Vec<Package>, Failure> {
+fn missing() -> Result<Vec<DebianPackage>, XtaskFailure> {
     let packages = parse(PACKAGES)?.package;
     Ok(packages.into_iter().filter(|package| !package.is_there()).collect())
 }
 
-fn parse(text: &str) -> Result<Packages, Failure> {
-    let packages: Packages = toml::from_str(text).map_err(|error| format!("xtask/packages.toml: {error}"))?;
+fn parse(text: &str) -> Result<SetupPackages, XtaskFailure> {
+    let packages: SetupPackages =
+        toml::from_str(text).map_err(|error| format!("xtask/packages.toml: {error}"))?;
     match packages.package.iter().find(|package| package.command.is_none() && package.file.is_none()) {
         Some(package) => Err(format!("xtask/packages.toml: {} needs `command` or `file`", package.name)),
         None => Ok(packages),
     }
 }
 
-fn may_install() -> Result<(), Failure> {
+fn may_install() -> Result<(), XtaskFailure> {
     if process::find("apt-get").is_none() {
         return Err("there is no apt-get".into());
     }
@@ -154,14 +155,14 @@ fn may_install() -> Result<(), Failure> {
     }
 }
 
-fn install(names: &[&str]) -> Result<(), Failure> {
+fn install(names: &[&str]) -> Result<(), XtaskFailure> {
     apt(&["update"])?;
     let mut args = vec!["install", "--yes", "--no-install-recommends"];
     args.extend(names);
     apt(&args)
 }
 
-fn apt(args: &[&str]) -> Result<(), Failure> {
+fn apt(args: &[&str]) -> Result<(), XtaskFailure> {
     let mut command = Command::new("apt-get");
     command.args(["-qq", "-o", "Dpkg::Use-Pty=0"]).args(args).env("DEBIAN_FRONTEND", "noninteractive");
     process::show(process::with_deadline(APT_SECONDS, &command).stdout(Stdio::null()))
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_list_is_well_formed() {
-        let Packages { package: packages, npm, program } = parse(PACKAGES).unwrap();
+        let SetupPackages { package: packages, npm, program } = parse(PACKAGES).unwrap();
         assert!(npm.iter().all(|package| !package.without.is_empty()));
         assert!(program.iter().all(|program| program.version.contains('.') && !program.without.is_empty()));
         assert!(packages.iter().any(|package| package.name == "git"));
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn proof_is_a_command_or_a_file() {
-        let package = |command: Option<&str>, file: Option<&str>| Package {
+        let package = |command: Option<&str>, file: Option<&str>| DebianPackage {
             name: "x".into(),
             command: command.map(Into::into),
             file: file.map(Into::into),

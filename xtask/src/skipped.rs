@@ -2,20 +2,20 @@
 
 use std::process::Command;
 
-use crate::report::Report;
-use crate::{Failure, project};
+use crate::report::StepReport;
+use crate::{XtaskFailure, project};
 
 /// The variable by which tests learn where to write.
 const VARIABLE: &str = "HOLON_SKIPPED_TESTS";
 
 /// The file in which tests say what they could not check, one `test<TAB>reason` per line.
-pub(crate) struct Skipped {
+pub(crate) struct SkippedTests {
     file: tempfile::NamedTempFile,
 }
 
-impl Skipped {
+impl SkippedTests {
     /// An empty collection.
-    pub(crate) fn collect() -> Result<Self, Failure> {
+    pub(crate) fn collect() -> Result<Self, XtaskFailure> {
         let file = tempfile::NamedTempFile::new()
             .map_err(|error| format!("cannot make a temporary file: {error}"))?;
         Ok(Self { file })
@@ -39,7 +39,7 @@ impl Skipped {
     }
 
     /// Puts the collection into the closing lines; under CI any entry is a failure.
-    pub(crate) fn close(&self, report: &mut Report) {
+    pub(crate) fn close(&self, report: &mut StepReport) {
         let reasons = self.reasons();
         let count = reasons.len();
         report.close_with(std::iter::once(format!("SKIPPED SECURITY TESTS: {count}")));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Failure, process};
+use crate::{XtaskFailure, process};
 
 /// Both commands, one after the other from an empty build folder, take about so much, in megabytes.
 const NEEDED: u64 = 10_000;
@@ -11,14 +11,14 @@ const NEEDED: u64 = 10_000;
 const SCARCE: u64 = 1_000;
 
 /// How much is free where cargo builds, in megabytes.
-pub(crate) fn free(target: &Path) -> Result<u64, Failure> {
+pub(crate) fn free(target: &Path) -> Result<u64, XtaskFailure> {
     // The folder itself may not be there yet.
     let there = target.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
     parse(&process::capture(Command::new("df").arg("-Pm").arg(there))?)
 }
 
 /// The fourth column of the second line, as POSIX has it.
-fn parse(text: &str) -> Result<u64, Failure> {
+fn parse(text: &str) -> Result<u64, XtaskFailure> {
     let line = text.lines().nth(1).unwrap_or_default();
     let column = line.split_whitespace().nth(3).and_then(|number| number.parse().ok());
     column.ok_or_else(|| format!("cannot read what `df` said: {text}"))

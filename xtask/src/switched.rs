@@ -21,10 +21,10 @@ use build::{BuildResult, BuiltProgram};
 use number::NumberedProgram;
 use tree::ChangedFiles;
 pub(crate) use tree::TreeCopy;
-pub(crate) use variant::{Pace, TestVariant, side_by_side};
+pub(crate) use variant::{TestVariant, TrialPace, side_by_side};
 use weave::{WovenSource, differs_in_bodies, weave};
 
-use crate::{Failure, process, project, space};
+use crate::{XtaskFailure, process, project, space};
 
 /// How long a build may take, in seconds.
 const BUILD_SECONDS: u64 = 1800;
@@ -88,7 +88,7 @@ pub(crate) struct SwitchedCopy {
 
 impl SwitchedCopy {
     /// A copy that can be built in a folder beside the project's own; nothing is built yet.
-    pub(crate) fn new(tree: TreeCopy, target: &Path) -> Result<Self, Failure> {
+    pub(crate) fn new(tree: TreeCopy, target: &Path) -> Result<Self, XtaskFailure> {
         let folders = project::metadata()?.packages;
         let own = folders.keys().cloned().collect();
         let copy = Self {
@@ -112,7 +112,7 @@ impl SwitchedCopy {
     }
 
     /// Adds a change and the tests that are to be run with it; returns its number.
-    pub(crate) fn add(&mut self, changed: ChangedFiles, binary: TestBinary) -> Result<usize, Failure> {
+    pub(crate) fn add(&mut self, changed: ChangedFiles, binary: TestBinary) -> Result<usize, XtaskFailure> {
         let number = self.changes.len() + 1;
         let mut switchable = true;
         for (file, text) in &changed {
@@ -135,7 +135,7 @@ impl SwitchedCopy {
     }
 
     /// Gives unit tests a name; those of one package are named once.
-    fn add_target(&mut self, binary: &TestBinary) -> Result<(), Failure> {
+    fn add_target(&mut self, binary: &TestBinary) -> Result<(), XtaskFailure> {
         let folder = self.folder(binary)?;
         let Some(root) = binary.root().filter(|_| !self.binaries.contains(binary)) else { return Ok(()) };
         let manifest = folder.join("Cargo.toml");
@@ -144,13 +144,13 @@ impl SwitchedCopy {
         self.tree.write(&ChangedFiles::from([(manifest, text + &target)]))
     }
 
-    fn folder(&self, binary: &TestBinary) -> Result<PathBuf, Failure> {
+    fn folder(&self, binary: &TestBinary) -> Result<PathBuf, XtaskFailure> {
         let folder = self.folders.get(&binary.package);
         folder.cloned().ok_or_else(|| format!("there is no package {}", binary.package))
     }
 
     /// Builds everything at once.
-    pub(crate) fn build(&mut self, pace: Pace) -> Result<(), Failure> {
+    pub(crate) fn build(&mut self, pace: TrialPace) -> Result<(), XtaskFailure> {
         for _ in 0..ROUNDS {
             let woven = self.woven();
             self.tree.write(&self.texts(&woven)?)?;
@@ -183,7 +183,7 @@ impl SwitchedCopy {
     }
 
     /// What is written into the copy: the woven files, and in the roots of their crates what they ask.
-    fn texts(&self, woven: &BTreeMap<PathBuf, WovenSource>) -> Result<ChangedFiles, Failure> {
+    fn texts(&self, woven: &BTreeMap<PathBuf, WovenSource>) -> Result<ChangedFiles, XtaskFailure> {
         let mut texts: ChangedFiles =
             woven.iter().map(|(file, source)| (file.clone(), source.text.clone())).collect();
         let module = number::module();
@@ -204,15 +204,15 @@ impl SwitchedCopy {
     fn cargo<'a>(
         &self,
         binaries: impl Iterator<Item = &'a TestBinary>,
-        pace: Pace,
-    ) -> Result<BuildResult, Failure> {
+        pace: TrialPace,
+    ) -> Result<BuildResult, XtaskFailure> {
         let targets: BTreeSet<String> = binaries.map(TestBinary::target).collect();
         let cargo = build::command(self.tree.path(), &self.target, targets.iter().map(String::as_str));
         build::build(&mut pace.within(BUILD_SECONDS, &cargo), self.tree.path())
     }
 
     /// Keeps what was built: later builds write to the same files.
-    fn keep(&mut self, programs: &[BuiltProgram]) -> Result<(), Failure> {
+    fn keep(&mut self, programs: &[BuiltProgram]) -> Result<(), XtaskFailure> {
         let kept = self.target.join("built");
         make_folder(&kept)?;
         for binary in self.binaries.clone() {
@@ -236,7 +236,7 @@ impl SwitchedCopy {
         &self,
         programs: &'a [BuiltProgram],
         binary: &TestBinary,
-    ) -> Result<(&'a BuiltProgram, Option<&'a BuiltProgram>), Failure> {
+    ) -> Result<(&'a BuiltProgram, Option<&'a BuiltProgram>), XtaskFailure> {
         let (folder, target) = (self.folder(binary)?, binary.target());
         let of_package = || programs.iter().filter(|program| program.package == folder);
         let tests = of_package().find(|program| program.tests && program.name == target);
@@ -249,8 +249,8 @@ impl SwitchedCopy {
         &self,
         number: usize,
         binary: &TestBinary,
-        pace: Pace,
-    ) -> Result<Result<TestVariant, String>, Failure> {
+        pace: TrialPace,
+    ) -> Result<Result<TestVariant, String>, XtaskFailure> {
         let package = self.tree.path().join(self.folder(binary)?);
         let mut variant = TestVariant::new(&self.target, package, pace)?;
         if self.apart.contains(&number) {
@@ -270,7 +270,12 @@ impl SwitchedCopy {
         Ok(Ok(variant))
     }
 
-    fn build_apart(&self, number: usize, binary: &TestBinary, pace: Pace) -> Result<BuildResult, Failure> {
+    fn build_apart(
+        &self,
+        number: usize,
+        binary: &TestBinary,
+        pace: TrialPace,
+    ) -> Result<BuildResult, XtaskFailure> {
         let woven = self.texts(&self.woven())?;
         let mut changed = self.changes[number - 1].clone();
         // A root keeps what the other functions of its crate ask.
@@ -296,11 +301,11 @@ fn source_folder(file: &Path) -> Option<PathBuf> {
     file.ancestors().find(|folder| folder.ends_with("src")).map(Path::to_owned)
 }
 
-fn make_folder(folder: &Path) -> Result<(), Failure> {
+fn make_folder(folder: &Path) -> Result<(), XtaskFailure> {
     fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))
 }
 
-fn copy_program(from: &Path, to: &Path) -> Result<(), Failure> {
+fn copy_program(from: &Path, to: &Path) -> Result<(), XtaskFailure> {
     let copied = process::undisturbed(|| fs::copy(from, to));
     copied.map(drop).map_err(|error| format!("copying {} to {}: {error}", from.display(), to.display()))
 }

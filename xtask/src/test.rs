@@ -1,14 +1,14 @@
 //! `cargo xtask test`: everything that has to hold before a change is taken, except the long tests.
 
-use crate::report::Report;
-use crate::runner::{self, Selection};
-use crate::skipped::Skipped;
-use crate::{Failure, codegen, process, project, setup, space, tidy};
+use crate::report::StepReport;
+use crate::runner::{self, TestSelection};
+use crate::skipped::SkippedTests;
+use crate::{XtaskFailure, codegen, process, project, setup, space, tidy};
 
 /// `cargo xtask test`.
-pub(crate) fn run() -> Result<(), Failure> {
-    let mut report = Report::new("test");
-    let skipped = Skipped::collect()?;
+pub(crate) fn run() -> Result<(), XtaskFailure> {
+    let mut report = StepReport::new("test");
+    let skipped = SkippedTests::collect()?;
     let target = project::metadata()?.target;
     let room = space::before(&target);
     if let Some(room) = &room {
@@ -24,9 +24,9 @@ pub(crate) fn run() -> Result<(), Failure> {
     );
     report.step("tidy", tidy::run);
     let mut closing = Vec::new();
-    report.step("tests", || judge(runner::run(&Selection::Short, &skipped, |_| {})?, &mut closing));
+    report.step("tests", || judge(runner::run(&TestSelection::Short, &skipped, |_| {})?, &mut closing));
     report.step("documentation tests", || judge(runner::run_documentation(&skipped)?, &mut closing));
-    report.step("generated files", || codegen::run(codegen::Write::Nothing));
+    report.step("generated files", || codegen::run(codegen::CodegenWrite::Nothing));
     report.close_with(closing);
     report.close_with(room.into_iter().chain(space::after(&target)));
     if !runner::has_nextest() {
@@ -37,7 +37,7 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 /// Installs what is missing; what cannot be installed is no failure by itself, but stands in the closing lines.
-pub(crate) fn setup(report: &mut Report) {
+pub(crate) fn setup(report: &mut StepReport) {
     let mut missing = Vec::new();
     report.step("setup", || {
         missing = setup::ensure()?;
@@ -47,14 +47,14 @@ pub(crate) fn setup(report: &mut Report) {
 }
 
 /// Keeps a runner's closing lines and turns its verdict into a step's result.
-pub(crate) fn judge(result: (bool, Vec<String>), closing: &mut Vec<String>) -> Result<(), Failure> {
+pub(crate) fn judge(result: (bool, Vec<String>), closing: &mut Vec<String>) -> Result<(), XtaskFailure> {
     let (passed, lines) = result;
     closing.extend(lines);
     if passed { Ok(()) } else { Err("see the runner's closing lines".into()) }
 }
 
 /// Runs a part of the toolchain, which is added with rustup where it is missing.
-fn component(report: &mut Report, name: &str, component: &str, args: &[&str]) {
+fn component(report: &mut StepReport, name: &str, component: &str, args: &[&str]) {
     let there = || process::capture(project::cargo().args([args[0], "--version"])).is_ok();
     let add = || {
         let rustup = process::find("rustup");

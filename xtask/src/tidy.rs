@@ -1,6 +1,6 @@
 //! `cargo xtask tidy`: rules of the source tree that no compiler checks.
 //!
-//! Each rule is a pure function from the tree to findings; only [`Tree::read`] touches the disk.
+//! Each rule is a pure function from the tree to findings; only [`SourceTree::read`] touches the disk.
 
 mod arrows;
 pub(crate) mod code;
@@ -16,11 +16,11 @@ mod versions;
 
 pub(crate) use code::code_only;
 
-use crate::{Failure, project};
+use crate::{XtaskFailure, project};
 
 /// `cargo xtask tidy`.
-pub(crate) fn run() -> Result<(), Failure> {
-    let tree = Tree::read()?;
+pub(crate) fn run() -> Result<(), XtaskFailure> {
+    let tree = SourceTree::read()?;
     let mut findings = check(&tree);
     findings.extend(licences::check(&tree, &licences::of_dependencies()?));
     for finding in &findings {
@@ -35,7 +35,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     }
 }
 
-fn check(tree: &Tree) -> Vec<Finding> {
+fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let rules = [
         arrows::check,
         versions::check,
@@ -51,13 +51,13 @@ fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// A text file of the tree.
-pub(crate) struct File {
+pub(crate) struct TidyFile {
     /// Relative to the root, with `/` between the parts.
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
-impl File {
+impl TidyFile {
     /// The ending of its name, without the dot.
     fn extension(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or_default();
@@ -71,10 +71,10 @@ impl File {
 }
 
 /// The text files of the source tree.
-pub(crate) struct Tree(pub(crate) Vec<File>);
+pub(crate) struct SourceTree(pub(crate) Vec<TidyFile>);
 
-impl Tree {
-    pub(crate) fn read() -> Result<Self, Failure> {
+impl SourceTree {
+    pub(crate) fn read() -> Result<Self, XtaskFailure> {
         let root = project::root();
         let mut files = Vec::new();
         for path in project::files()? {
@@ -86,22 +86,22 @@ impl Tree {
                 std::fs::read(&full).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
             // What is not text has nothing to check.
             if let (Some(path), Ok(text)) = (path.to_str(), String::from_utf8(bytes)) {
-                files.push(File { path: path.to_owned(), text });
+                files.push(TidyFile { path: path.to_owned(), text });
             }
         }
         Ok(Self(files))
     }
 
-    fn get(&self, path: &str) -> Option<&File> {
+    fn get(&self, path: &str) -> Option<&TidyFile> {
         self.0.iter().find(|file| file.path == path)
     }
 
-    pub(crate) fn rust(&self) -> impl Iterator<Item = &File> {
+    pub(crate) fn rust(&self) -> impl Iterator<Item = &TidyFile> {
         self.0.iter().filter(|file| file.extension() == "rs")
     }
 
     /// The manifests of the workspace's own packages.
-    fn manifests(&self) -> impl Iterator<Item = &File> {
+    fn manifests(&self) -> impl Iterator<Item = &TidyFile> {
         let own = |path: &str| {
             let parts: Vec<&str> = path.split('/').collect();
             matches!(parts.as_slice(), ["crates", _, "Cargo.toml"] | ["xtask" | "bench", "Cargo.toml"])
@@ -114,7 +114,7 @@ impl Tree {
         Self(
             files
                 .iter()
-                .map(|(path, text)| File { path: path.to_string(), text: text.to_string() })
+                .map(|(path, text)| TidyFile { path: path.to_string(), text: text.to_string() })
                 .collect(),
         )
     }
@@ -122,20 +122,20 @@ impl Tree {
 
 /// Something a rule objects to.
 #[derive(Debug, PartialEq, Eq)]
-struct Finding {
+struct TidyFinding {
     path: String,
     /// From 1; 0 for the file as a whole.
     line: usize,
     message: String,
 }
 
-impl Finding {
+impl TidyFinding {
     fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, message: message.into() }
     }
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for TidyFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.line {
             0 => write!(f, "{}: {}", self.path, self.message),
@@ -147,8 +147,8 @@ impl std::fmt::Display for Finding {
 /// Runs one rule over files given as data and compares what it says, as `path:line` and a part of the message.
 #[cfg(test)]
 #[track_caller]
-fn expect(rule: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)], expected: &[(&str, &str)]) {
-    let found: Vec<String> = rule(&Tree::of(files)).iter().map(ToString::to_string).collect();
+fn expect(rule: fn(&SourceTree) -> Vec<TidyFinding>, files: &[(&str, &str)], expected: &[(&str, &str)]) {
+    let found: Vec<String> = rule(&SourceTree::of(files)).iter().map(ToString::to_string).collect();
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     for (found, (place, part)) in found.iter().zip(expected) {
         assert!(

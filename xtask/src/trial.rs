@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 
-use crate::Failure;
+use crate::XtaskFailure;
 use crate::breaks::{self, NumberedBreaks};
-use crate::mutations::{self, NumberedMutations, Verdicts};
-use crate::switched::{Pace, SwitchedCopy, TreeCopy};
+use crate::mutations::{self, MutationVerdicts, NumberedMutations};
+use crate::switched::{SwitchedCopy, TreeCopy, TrialPace};
 
 /// What is tried on one copy of the tree.
-pub(crate) struct Trial {
+pub(crate) struct SwitchedTrial {
     copy: SwitchedCopy,
     breaks: Option<NumberedBreaks>,
     mutations: Option<NumberedMutations>,
@@ -20,14 +20,14 @@ pub(crate) struct TrialUnderway(JoinHandle<BuiltTrial>);
 
 /// A trial whose mutations were tried.
 pub(crate) struct BuiltTrial {
-    trial: Trial,
-    built: Result<(), Failure>,
-    mutations: Option<Verdicts>,
+    trial: SwitchedTrial,
+    built: Result<(), XtaskFailure>,
+    mutations: Option<MutationVerdicts>,
 }
 
-impl Trial {
+impl SwitchedTrial {
     /// Copies the tree and changes the copy; nothing is built yet.
-    pub(crate) fn new(target: &Path, breaks: bool, mutations: bool) -> Result<Self, Failure> {
+    pub(crate) fn new(target: &Path, breaks: bool, mutations: bool) -> Result<Self, XtaskFailure> {
         let mut copy = SwitchedCopy::new(TreeCopy::new()?, target)?;
         let breaks = breaks.then(|| breaks::add_to(&mut copy)).transpose()?;
         let mutations = mutations.then(|| mutations::add_to(&mut copy)).transpose()?;
@@ -35,11 +35,11 @@ impl Trial {
     }
 
     /// Begins to build, and then to try the mutations.
-    pub(crate) fn begin(self, pace: Pace) -> TrialUnderway {
+    pub(crate) fn begin(self, pace: TrialPace) -> TrialUnderway {
         TrialUnderway(thread::spawn(move || self.build(pace)))
     }
 
-    fn build(mut self, pace: Pace) -> BuiltTrial {
+    fn build(mut self, pace: TrialPace) -> BuiltTrial {
         let built = self.copy.build(pace);
         let mutations = match (&built, &self.mutations) {
             (Ok(()), Some(mutations)) => Some(mutations.try_all(&self.copy, pace)),
@@ -51,20 +51,20 @@ impl Trial {
 
 impl TrialUnderway {
     /// Waits until the mutations are tried.
-    pub(crate) fn finish(self) -> Result<BuiltTrial, Failure> {
+    pub(crate) fn finish(self) -> Result<BuiltTrial, XtaskFailure> {
         self.0.join().map_err(|_| "the build of the breaks and mutations came to nothing".to_owned())
     }
 }
 
 impl BuiltTrial {
     /// Tries the breaks, which needs the machine: their tests are those of whole runs.
-    pub(crate) fn breaks(&self, closing: &mut Vec<String>) -> Result<(), Failure> {
+    pub(crate) fn breaks(&self, closing: &mut Vec<String>) -> Result<(), XtaskFailure> {
         self.built.clone()?;
         self.trial.breaks.as_ref().map_or(Ok(()), |breaks| breaks.try_all(&self.trial.copy, closing))
     }
 
     /// Tells what became of the mutations.
-    pub(crate) fn mutations(&self, closing: &mut Vec<String>) -> Result<(), Failure> {
+    pub(crate) fn mutations(&self, closing: &mut Vec<String>) -> Result<(), XtaskFailure> {
         self.built.clone()?;
         let (lines, result) = self.mutations.clone().unwrap_or((Vec::new(), Ok(())));
         closing.extend(lines);

@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::server::token;
-use crate::Failure;
+use crate::BenchFailure;
 
 /// Nothing waits longer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Who asks, and where.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Client {
+pub(crate) struct LoadClient {
     pub(crate) port: u16,
     pub(crate) user: usize,
 }
 
 /// A turn as it was heard.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Heard {
+pub(crate) struct MeasuredTurn {
     /// From the request to the first event.
     pub(crate) first: Duration,
     /// From the request to the first word of the model, which says it at once.
@@ -29,18 +29,18 @@ pub(crate) struct Heard {
     pub(crate) events: usize,
 }
 
-impl Client {
-    fn post(&self, path: &str, body: &Value) -> Result<BufReader<TcpStream>, Failure> {
+impl LoadClient {
+    fn post(&self, path: &str, body: &Value) -> Result<BufReader<TcpStream>, BenchFailure> {
         self.send("POST", path, &body.to_string())
     }
 
-    fn get(&self, path: &str) -> Result<String, Failure> {
+    fn get(&self, path: &str) -> Result<String, BenchFailure> {
         let mut answer = String::new();
         self.send("GET", path, "")?.read_to_string(&mut answer).map_err(|e| format!("{path}: {e}"))?;
         Ok(answer)
     }
 
-    fn send(&self, method: &str, path: &str, body: &str) -> Result<BufReader<TcpStream>, Failure> {
+    fn send(&self, method: &str, path: &str, body: &str) -> Result<BufReader<TcpStream>, BenchFailure> {
         let broken = |e: std::io::Error| format!("{path}: {e}");
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).map_err(broken)?;
         stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
@@ -57,7 +57,7 @@ impl Client {
     }
 
     /// A new thread.
-    pub(crate) fn thread(&self, workspace: &std::path::Path) -> Result<String, Failure> {
+    pub(crate) fn thread(&self, workspace: &std::path::Path) -> Result<String, BenchFailure> {
         let mut answer = String::new();
         let mut stream = self.post("/api/threads", &json!({"workspace": workspace}))?;
         stream.read_to_string(&mut answer).map_err(|e| e.to_string())?;
@@ -66,10 +66,10 @@ impl Client {
     }
 
     /// Says something and hears it out.
-    pub(crate) fn say(&self, thread: &str, message: &str) -> Result<Heard, Failure> {
+    pub(crate) fn say(&self, thread: &str, message: &str) -> Result<MeasuredTurn, BenchFailure> {
         let began = Instant::now();
         let stream = self.post(&format!("/api/chat/{thread}"), &json!({"message": message}))?;
-        let mut heard = Heard::default();
+        let mut heard = MeasuredTurn::default();
         let (mut ended, mut trouble) = (false, None);
         for line in stream.lines() {
             let line = line.map_err(|e| format!("after {} events: {e}", heard.events))?;
@@ -96,7 +96,7 @@ impl Client {
     }
 
     /// Waits until the first turn of the thread is over: before it has begun, nothing is under way either.
-    pub(crate) fn settled(&self, thread: &str) -> Result<(), Failure> {
+    pub(crate) fn settled(&self, thread: &str) -> Result<(), BenchFailure> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let answer = self.get(&format!("/api/threads/{thread}"))?;
@@ -109,7 +109,7 @@ impl Client {
     }
 
     /// Says something and never reads a byte of the answer, as long as the connection is held.
-    pub(crate) fn ignore(&self, thread: &str, message: &str) -> Result<TcpStream, Failure> {
+    pub(crate) fn ignore(&self, thread: &str, message: &str) -> Result<TcpStream, BenchFailure> {
         self.post(&format!("/api/chat/{thread}"), &json!({"message": message})).map(BufReader::into_inner)
     }
 }

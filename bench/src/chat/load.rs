@@ -3,29 +3,34 @@
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::{Client, Heard, Served};
-use crate::Failure;
+use super::{LoadClient, MeasuredServer, MeasuredTurn};
+use crate::BenchFailure;
 
 /// Memory for the thread of a client.
 const STACK: usize = 96 << 10;
 
 /// What a load came to.
 #[derive(Debug, Default)]
-pub(crate) struct Load {
-    pub(crate) heard: Vec<Heard>,
-    pub(crate) errors: Vec<Failure>,
+pub(crate) struct LoadResult {
+    pub(crate) heard: Vec<MeasuredTurn>,
+    pub(crate) errors: Vec<BenchFailure>,
 }
 
-impl Load {
+impl LoadResult {
     /// So many streams, each on a thread of its own, begun at this pace.
-    pub(crate) fn streams(served: &Served, threads: &[String], message: &str, pace: Duration) -> Self {
+    pub(crate) fn streams(
+        served: &MeasuredServer,
+        threads: &[String],
+        message: &str,
+        pace: Duration,
+    ) -> Self {
         let start = Instant::now();
-        let mut clients: Vec<JoinHandle<Result<Heard, Failure>>> = Vec::new();
+        let mut clients: Vec<JoinHandle<Result<MeasuredTurn, BenchFailure>>> = Vec::new();
         let mut load = Self::default();
         for (number, thread) in threads.iter().enumerate() {
             let at = start + pace * u32::try_from(number).unwrap_or(u32::MAX);
             std::thread::sleep(at.saturating_duration_since(Instant::now()));
-            let client = Client { port: served.port, user: number };
+            let client = LoadClient { port: served.port, user: number };
             let (thread, message) = (thread.clone(), message.to_owned());
             let work = move || client.say(&thread, &message);
             match Builder::new().stack_size(STACK).spawn(work) {
@@ -44,7 +49,7 @@ impl Load {
     }
 
     /// Times of one kind, in milliseconds.
-    pub(crate) fn milliseconds(&self, of: fn(&Heard) -> Duration) -> Vec<f64> {
+    pub(crate) fn milliseconds(&self, of: fn(&MeasuredTurn) -> Duration) -> Vec<f64> {
         self.heard.iter().map(|heard| of(heard).as_secs_f64() * 1000.0).collect()
     }
 }

@@ -4,6 +4,6 @@ mod client;
 mod load;
 mod server;
 
-pub(crate) use client::{Client, Heard};
-pub(crate) use load::{Load, p99};
-pub(crate) use server::Served;
+pub(crate) use client::{LoadClient, MeasuredTurn};
+pub(crate) use load::{LoadResult, p99};
+pub(crate) use server::MeasuredServer;

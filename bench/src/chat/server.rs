@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use holon_model::cassette::{Step, Turn};
-use holon_testkit::model::{ModelServer, Scripted, Seen};
+use holon_model::cassette::{CassetteStep, CassetteTurn};
+use holon_testkit::model::{ModelServer, ReceivedRequest, ScriptedResponse};
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::holon_run::hermetic;
 use crate::native_run::MODEL;
-use crate::scratch::Bench;
+use crate::scratch::BenchContext;
 
 /// Users, each with a token: what a single one may ask in a second is limited.
 pub(crate) const USERS: usize = 64;
@@ -26,7 +26,7 @@ const LULL: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server; ended when dropped.
-pub(crate) struct Served {
+pub(crate) struct MeasuredServer {
     child: Child,
     pub(crate) port: u16,
     pub(crate) workspace: PathBuf,
@@ -34,9 +34,9 @@ pub(crate) struct Served {
     _model: ModelServer,
 }
 
-impl Served {
+impl MeasuredServer {
     /// Starts it on a folder of its own.
-    pub(crate) fn start(bench: &Bench) -> Result<Self, Failure> {
+    pub(crate) fn start(bench: &BenchContext) -> Result<Self, BenchFailure> {
         let folder = bench.new_folder("server")?;
         let workspace = bench.tree(500)?.path;
         let model = ModelServer::improvise(|_, seen| answer(seen));
@@ -62,7 +62,7 @@ impl Served {
     }
 
     /// Memory it has now, in KB.
-    pub(crate) fn memory_kb(&self) -> Result<f64, Failure> {
+    pub(crate) fn memory_kb(&self) -> Result<f64, BenchFailure> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
@@ -70,7 +70,7 @@ impl Served {
     }
 
     /// Waits until it does nothing.
-    pub(crate) fn settle(&self) -> Result<(), Failure> {
+    pub(crate) fn settle(&self) -> Result<(), BenchFailure> {
         let deadline = Instant::now() + PATIENCE;
         let mut before = None;
         while Instant::now() < deadline {
@@ -84,7 +84,7 @@ impl Served {
     }
 
     /// Processor time it has had, in the kernel's ticks.
-    fn ticks(&self) -> Result<u64, Failure> {
+    fn ticks(&self) -> Result<u64, BenchFailure> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
         let after_name = stat.rsplit(')').next().unwrap_or_default();
         let fields: Vec<&str> = after_name.split_whitespace().collect();
@@ -116,7 +116,7 @@ fn size(folder: &Path) -> u64 {
         .sum()
 }
 
-impl Drop for Served {
+impl Drop for MeasuredServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -134,20 +134,20 @@ fn port(out: impl BufRead) -> Option<u16> {
 }
 
 /// The last word of the message says how many words there shall be, and whether they come slowly.
-fn answer(seen: &Seen) -> Scripted {
+fn answer(seen: &ReceivedRequest) -> ScriptedResponse {
     let messages = seen.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let asked = messages.iter().rev().find(|message| message["role"] == "user");
     let text = asked.and_then(|message| message["content"].as_str()).unwrap_or_default();
     let number = |name: &str| text.split(name).nth(1)?.split_whitespace().next()?.parse::<usize>().ok();
     let mut steps = Vec::new();
     for word in 0..number("beats:").unwrap_or(0) {
-        steps.extend([Step::Text(format!("word {word} ")), Step::Delay(BEAT)]);
+        steps.extend([CassetteStep::Text(format!("word {word} ")), CassetteStep::Delay(BEAT)]);
     }
     if let Some(bytes) = number("bytes:") {
-        steps.extend((0..bytes / 1000).map(|_| Step::Text("x".repeat(1000))));
+        steps.extend((0..bytes / 1000).map(|_| CassetteStep::Text("x".repeat(1000))));
     }
-    steps.push(Step::Text("done".to_owned()));
-    Scripted::from(Turn { steps, ..Turn::default() })
+    steps.push(CassetteStep::Text("done".to_owned()));
+    ScriptedResponse::from(CassetteTurn { steps, ..CassetteTurn::default() })
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_message_says_what_is_answered() {
-        let seen = |text: &str| Seen {
+        let seen = |text: &str| ReceivedRequest {
             connection: 0,
             method: "POST".into(),
             path: "/v1/chat/completions".into(),

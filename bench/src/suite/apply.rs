@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::command::{capture, time};
 use crate::holon_run::HolonRun;
-use crate::race::{self, Contender};
-use crate::report::{Limit, Report, Row};
-use crate::scratch::Bench;
-use crate::tree::Tree;
+use crate::race::{self, RaceContender};
+use crate::report::{ReportRow, SuiteReport, TargetBound};
+use crate::scratch::BenchContext;
+use crate::tree::BenchTree;
 
 /// Changed files of the large patch, and how many there are in its tree.
 const MANY: (usize, usize) = (2_000, 5_000);
@@ -20,19 +20,19 @@ const LARGE: usize = 50_000;
 const GIT: &str = "git apply, 2000 files";
 const HOLON: &str = "holon runs apply, 2000 files";
 const ONE: &str = "holon runs apply, 1 file of 50000";
-const MANY_LIMIT: Limit = Limit::AtMost(2.0);
-const ONE_LIMIT: Limit = Limit::AtMost(10.0);
+const MANY_LIMIT: TargetBound = TargetBound::AtMost(2.0);
+const ONE_LIMIT: TargetBound = TargetBound::AtMost(10.0);
 
 /// A finished run whose change can be brought home and taken back again and again.
-struct Applied {
+struct AppliedChange {
     run: HolonRun,
     workspace: PathBuf,
     changed: Vec<String>,
 }
 
-impl Applied {
+impl AppliedChange {
     /// Runs an agent once that adds a line to so many files all over the tree.
-    fn new(bench: &Bench, name: &str, tree: &Tree, changes: usize) -> Result<Self, Failure> {
+    fn new(bench: &BenchContext, name: &str, tree: &BenchTree, changes: usize) -> Result<Self, BenchFailure> {
         let changed = tree.spread(changes);
         let script = "while read -r file; do echo changed >> \"$file\"; done <<'FILES'\n".to_owned()
             + &changed.join("\n")
@@ -44,7 +44,7 @@ impl Applied {
     }
 
     /// Brings the change home, looks that it is there, and puts everything back; only the first part is timed.
-    fn turn(&self, command: &mut Command) -> Result<Duration, Failure> {
+    fn turn(&self, command: &mut Command) -> Result<Duration, BenchFailure> {
         let took = time(command.current_dir(&self.workspace));
         let there = self.changed.iter().all(|file| ends_changed(&self.workspace.join(file)));
         self.put_back()?;
@@ -54,7 +54,7 @@ impl Applied {
         took
     }
 
-    fn put_back(&self) -> Result<(), Failure> {
+    fn put_back(&self) -> Result<(), BenchFailure> {
         let mut git = Command::new("git");
         git.args(["checkout", "--quiet", "--"]).args(&self.changed).current_dir(&self.workspace);
         capture(&mut git).map(|_| ())
@@ -66,23 +66,23 @@ fn ends_changed(path: &Path) -> bool {
 }
 
 /// The same patch by git and by holon in turns, and the small one in the large tree.
-pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
-    let many = Applied::new(bench, "apply-many", &bench.tree(MANY.1)?, MANY.0)?;
-    let one = Applied::new(bench, "apply-one", &bench.tree(LARGE)?, 1)?;
+pub(super) fn measure(bench: &BenchContext) -> Result<SuiteReport, BenchFailure> {
+    let many = AppliedChange::new(bench, "apply-many", &bench.tree(MANY.1)?, MANY.0)?;
+    let one = AppliedChange::new(bench, "apply-one", &bench.tree(LARGE)?, 1)?;
     let contenders = vec![
-        Contender::new(GIT, || {
+        RaceContender::new(GIT, || {
             many.turn(Command::new("git").arg("apply").arg(many.run.delivered("diff.patch")))
         }),
-        Contender::new(HOLON, || many.turn(&mut many.run.holon(["runs", "apply", "last"]))),
-        Contender::new(ONE, || one.turn(&mut one.run.holon(["runs", "apply", "last"]))),
+        RaceContender::new(HOLON, || many.turn(&mut many.run.holon(["runs", "apply", "last"]))),
+        RaceContender::new(ONE, || one.turn(&mut one.run.holon(["runs", "apply", "last"]))),
     ];
     let standings = race::run(contenders, bench.rounds(30));
-    let git = Row::milliseconds(GIT, standings.of(GIT));
-    let holon = Row::milliseconds(HOLON, standings.of(HOLON)).against(&git).ratio_target(MANY_LIMIT);
-    let one = Row::milliseconds(ONE, standings.of(ONE)).median_target(ONE_LIMIT);
+    let git = ReportRow::milliseconds(GIT, standings.of(GIT));
+    let holon = ReportRow::milliseconds(HOLON, standings.of(HOLON)).against(&git).ratio_target(MANY_LIMIT);
+    let one = ReportRow::milliseconds(ONE, standings.of(ONE)).median_target(ONE_LIMIT);
     let mut rows = vec![git, holon, one];
     rows.retain(|row| row.summary.is_some());
     let mut notes = standings.missing;
     notes.push("git apply leaves its files to the system; holon's are on the disk before it lets go of the old ones, with a journal before one changes".into());
-    Ok(Report { rows, notes })
+    Ok(SuiteReport { rows, notes })
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use holon_sandbox::snapshot::remove_tree;
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::command::time;
 use crate::holon_run::HolonRun;
-use crate::race::{self, Contender};
-use crate::report::{Limit, Report, Row};
-use crate::scratch::Bench;
-use crate::tree::Tree;
+use crate::race::{self, RaceContender};
+use crate::report::{ReportRow, SuiteReport, TargetBound};
+use crate::scratch::BenchContext;
+use crate::tree::BenchTree;
 
 const FILES: usize = 5_000;
 /// The check, which is also what defines it.
@@ -27,20 +27,20 @@ const KNOWN: &str = "with a check, baseline known";
 const FRESH: &str = "with a check, baseline made beside the agent";
 const TOUCHED: &str = "with a check that the change touches";
 
-const KNOWN_LIMIT: Limit = Limit::AtMost(5.0);
+const KNOWN_LIMIT: TargetBound = TargetBound::AtMost(5.0);
 /// One run of the check, with its walls and its tree, is 1; a second one would be 2.
-const FRESH_LIMIT: Limit = Limit::AtMost(1.2);
-const TOUCHED_LIMIT: Limit = Limit::AtMost(2.1);
+const FRESH_LIMIT: TargetBound = TargetBound::AtMost(1.2);
+const TOUCHED_LIMIT: TargetBound = TargetBound::AtMost(2.1);
 
 /// A run with a check, and what is known before it.
-struct Checked {
+struct CheckedHolonRun {
     run: HolonRun,
     arguments: &'static [&'static str],
     forgets: bool,
 }
 
-impl Checked {
-    fn turn(&self) -> Result<Duration, Failure> {
+impl CheckedHolonRun {
+    fn turn(&self) -> Result<Duration, BenchFailure> {
         if self.forgets {
             let _ = remove_tree(&self.run.cache().join("holon/baselines"));
         }
@@ -52,14 +52,14 @@ impl Checked {
 }
 
 /// The same agent and the same check, with all that can be known or unknown about the untouched tree.
-pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
-    let tree = Tree::grow(&bench.folder().join("tree-baseline"), FILES)?;
+pub(super) fn measure(bench: &BenchContext) -> Result<SuiteReport, BenchFailure> {
+    let tree = BenchTree::grow(&bench.folder().join("tree-baseline"), FILES)?;
     let (name, text) = CHECK;
     fs::write(tree.path.join(name), text).map_err(|e| format!("cannot write {name}: {e}"))?;
     let contender = |number: usize, arguments, script: &str, changes, forgets| {
         let script = format!("{THINKS}{script}");
         let run = HolonRun::new(bench, &format!("baseline-{number}"), &tree, &script, changes)?;
-        Ok::<_, Failure>(Checked { run, arguments, forgets })
+        Ok::<_, BenchFailure>(CheckedHolonRun { run, arguments, forgets })
     };
     let checked: &[&str] = &["--check", "sh check.sh"];
     // On the host's network no baseline is made beside the agent, and a check that passes needs none.
@@ -75,7 +75,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     ];
     // Made once, as by any earlier run.
     runs[3].1.turn()?;
-    let contenders = runs.iter().map(|(name, run)| Contender::new(*name, || run.turn())).collect();
+    let contenders = runs.iter().map(|(name, run)| RaceContender::new(*name, || run.turn())).collect();
     let standings = race::run(contenders, bench.rounds(30));
     let over = |name: &str, less: &str| -> Vec<f64> {
         standings.of(name).iter().zip(standings.of(less)).map(|(all, part)| all - part).collect()
@@ -84,15 +84,15 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     // Each against a run without a check on the same network: what the network costs the agent is in neither.
     let beyond: Vec<f64> =
         over(KNOWN, NOTHING).iter().zip(&alone).map(|(with, without)| with - without).collect();
-    let check = Row::milliseconds("the check, after the agent", &alone);
-    let known = Row::milliseconds("a known baseline", &beyond).median_target(KNOWN_LIMIT);
-    let fresh = Row::milliseconds("check and new baseline, after the agent", &over(FRESH, NOTHING));
+    let check = ReportRow::milliseconds("the check, after the agent", &alone);
+    let known = ReportRow::milliseconds("a known baseline", &beyond).median_target(KNOWN_LIMIT);
+    let fresh = ReportRow::milliseconds("check and new baseline, after the agent", &over(FRESH, NOTHING));
     let touched =
-        Row::milliseconds("a touched check and new baseline, after the agent", &over(TOUCHED, NOTHING));
+        ReportRow::milliseconds("a touched check and new baseline, after the agent", &over(TOUCHED, NOTHING));
     let fresh = fresh.against(&check).ratio_target(FRESH_LIMIT);
     let touched = touched.against(&check).ratio_target(TOUCHED_LIMIT);
-    let mut rows: Vec<Row> =
-        runs.iter().map(|(name, _)| Row::milliseconds(*name, standings.of(name))).collect();
+    let mut rows: Vec<ReportRow> =
+        runs.iter().map(|(name, _)| ReportRow::milliseconds(*name, standings.of(name))).collect();
     rows.extend([check, known, fresh, touched]);
     rows.retain(|row| row.summary.is_some());
     let mut notes = standings.missing;
@@ -100,5 +100,5 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         "the agent and the check wait for 300 ms each; the last four rows are differences, round by round"
             .into(),
     );
-    Ok(Report { rows, notes })
+    Ok(SuiteReport { rows, notes })
 }

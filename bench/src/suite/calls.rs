@@ -4,13 +4,13 @@ use std::process::Command;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::Failure;
+use crate::BenchFailure;
+use crate::bench_model::{BenchModel, CallTemplates, ModelRole};
 use crate::command::time;
-use crate::mind::{Calls, Mind, Part};
 use crate::native_run::{NativeRun, execute_calls, read_calls};
-use crate::race::{self, Contender};
-use crate::report::{Limit, Report, Row};
-use crate::scratch::Bench;
+use crate::race::{self, RaceContender};
+use crate::report::{ReportRow, SuiteReport, TargetBound};
+use crate::scratch::BenchContext;
 
 /// Calls in a run, one in each reply of the model.
 pub(super) const CALLS: usize = 50;
@@ -26,14 +26,14 @@ const READ: &str = "each call of read_file";
 const MODEL: &str = "the model by itself, each of those requests";
 
 /// Runs with fifty calls against runs with none.
-pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
-    let mind = Rc::new(Mind::start());
+pub(super) fn measure(bench: &BenchContext) -> Result<SuiteReport, BenchFailure> {
+    let mind = Rc::new(BenchModel::start());
     let run = Rc::new(NativeRun::new(bench, "native-calls", &bench.tree(FILES)?, &mind)?.shadow());
-    let reading = Part { calls: CALLS, with: read_calls() };
+    let reading = ModelRole { calls: CALLS, with: read_calls() };
     let requests = run.requests(&reading)?;
     let contenders = vec![
-        Contender::new(MODEL, || run.model_alone(&reading, &requests)),
-        Contender::new(SHELL, || time(Command::new("/bin/sh").args(["-c", "true"]))),
+        RaceContender::new(MODEL, || run.model_alone(&reading, &requests)),
+        RaceContender::new(SHELL, || time(Command::new("/bin/sh").args(["-c", "true"]))),
         each(EXECUTE, &run, execute_calls()),
         each(READ, &run, read_calls()),
     ];
@@ -41,19 +41,19 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     if standings.of(EXECUTE).is_empty() {
         return Err(standings.missing.join("; "));
     }
-    let shell = Row::milliseconds(SHELL, standings.of(SHELL));
+    let shell = ReportRow::milliseconds(SHELL, standings.of(SHELL));
     let command = shell.median().unwrap_or_default();
     let over: Vec<f64> = standings.of(EXECUTE).iter().map(|time| time - command).collect();
-    let model = Row::milliseconds(MODEL, standings.of(MODEL)).median().unwrap_or_default();
+    let model = ReportRow::milliseconds(MODEL, standings.of(MODEL)).median().unwrap_or_default();
     let without_model: Vec<f64> = standings.of(READ).iter().map(|time| time - model).collect();
     let mut rows = vec![
-        Row::milliseconds(EXECUTE, standings.of(EXECUTE)).against(&shell),
-        Row::milliseconds(format!("{EXECUTE}, over the command"), &over)
-            .median_target(Limit::AtMost(MOST_MS)),
-        Row::milliseconds(MODEL, standings.of(MODEL)),
-        Row::milliseconds(READ, standings.of(READ)),
-        Row::milliseconds(format!("{READ}, over the model"), &without_model)
-            .median_target(Limit::AtMost(MOST_MS)),
+        ReportRow::milliseconds(EXECUTE, standings.of(EXECUTE)).against(&shell),
+        ReportRow::milliseconds(format!("{EXECUTE}, over the command"), &over)
+            .median_target(TargetBound::AtMost(MOST_MS)),
+        ReportRow::milliseconds(MODEL, standings.of(MODEL)),
+        ReportRow::milliseconds(READ, standings.of(READ)),
+        ReportRow::milliseconds(format!("{READ}, over the model"), &without_model)
+            .median_target(TargetBound::AtMost(MOST_MS)),
     ];
     rows.insert(0, shell);
     rows.retain(|row| row.summary.is_some());
@@ -63,15 +63,15 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         "a call's cost: ({CALLS} calls − none) / {CALLS}; that of execute has the model's time in it"
     ));
     notes.push("the supervisor decides without acting: it would stop an agent that does nothing".to_owned());
-    Ok(Report { rows, notes })
+    Ok(SuiteReport { rows, notes })
 }
 
 /// What one call adds to a run, as both are made one after the other.
-pub(super) fn each<'a>(name: &str, run: &Rc<NativeRun>, with: Calls) -> Contender<'a> {
+pub(super) fn each<'a>(name: &str, run: &Rc<NativeRun>, with: CallTemplates) -> RaceContender<'a> {
     let run = Rc::clone(run);
-    Contender::new(name, move || {
-        let none = run.turn(&Part::default())?;
-        let many = run.turn(&Part { calls: CALLS, with: with.clone() })?;
+    RaceContender::new(name, move || {
+        let none = run.turn(&ModelRole::default())?;
+        let many = run.turn(&ModelRole { calls: CALLS, with: with.clone() })?;
         Ok(per_call(none, many))
     })
 }
@@ -82,19 +82,23 @@ pub(super) fn per_call(none: Duration, many: Duration) -> Duration {
 }
 
 /// Peaks of the processes that are there when all calls have been made.
-fn memory(bench: &Bench, run: &NativeRun) -> Result<Vec<Row>, Failure> {
+fn memory(bench: &BenchContext, run: &NativeRun) -> Result<Vec<ReportRow>, BenchFailure> {
     let (mut host, mut hands, mut all) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.rounds(10) {
-        let family = run.sight(&Part { calls: CALLS, with: execute_calls() })?.family;
+        let family = run.sight(&ModelRole { calls: CALLS, with: execute_calls() })?.family;
         host.extend(family.iter().filter(|p| p.depth == 0).map(|p| p.peak_mb));
         hands.extend(family.iter().filter(|p| p.name == "holon-hands").map(|p| p.peak_mb));
         all.push(family.iter().map(|p| p.fair_mb).sum());
     }
     Ok(vec![
-        Row::samples(format!("peak memory, {CALLS} calls: host"), "MB", &host)
-            .median_target(Limit::AtMost(MOST_MB)),
-        Row::samples(format!("peak memory, {CALLS} calls: hands"), "MB", &hands),
-        Row::samples(format!("peak memory, {CALLS} calls: all processes, shared pages once"), "MB", &all)
-            .median_target(Limit::AtMost(MOST_MB)),
+        ReportRow::samples(format!("peak memory, {CALLS} calls: host"), "MB", &host)
+            .median_target(TargetBound::AtMost(MOST_MB)),
+        ReportRow::samples(format!("peak memory, {CALLS} calls: hands"), "MB", &hands),
+        ReportRow::samples(
+            format!("peak memory, {CALLS} calls: all processes, shared pages once"),
+            "MB",
+            &all,
+        )
+        .median_target(TargetBound::AtMost(MOST_MB)),
     ])
 }

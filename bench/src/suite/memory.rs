@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::family;
-use crate::report::{Limit, Report, Row};
-use crate::scratch::Bench;
-use crate::walls::{Walls, children};
+use crate::report::{ReportRow, SuiteReport, TargetBound};
+use crate::sandbox::{SandboxStarts, children};
+use crate::scratch::BenchContext;
 
 const LAUNCHER: &str = "launcher, outside the walls";
 const INIT: &str = "init, inside the walls";
@@ -14,9 +14,9 @@ const INIT: &str = "init, inside the walls";
 const MOST_MB: f64 = 40.0;
 
 /// Holds a payload still and reads the kernel's high-water marks of the two processes above it.
-pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
+pub(super) fn measure(bench: &BenchContext) -> Result<SuiteReport, BenchFailure> {
     let folder = bench.new_folder("memory")?;
-    let mut walls = Walls::new(&bench.holon, &bench.tree(500)?.path, &folder);
+    let mut walls = SandboxStarts::new(&bench.holon, &bench.tree(500)?.path, &folder);
     let mut peaks: [Vec<f64>; 3] = Default::default();
     for _ in 0..bench.rounds(30) {
         let (launcher, init) = walls.observe(&["/bin/sleep", "600"], look)?;
@@ -26,18 +26,18 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     }
     let [launcher, init, both] = peaks;
     let rows = vec![
-        Row::samples(LAUNCHER, "MB", &launcher),
-        Row::samples(INIT, "MB", &init),
-        Row::samples("both", "MB", &both).median_target(Limit::AtMost(MOST_MB)),
+        ReportRow::samples(LAUNCHER, "MB", &launcher),
+        ReportRow::samples(INIT, "MB", &init),
+        ReportRow::samples("both", "MB", &both).median_target(TargetBound::AtMost(MOST_MB)),
     ];
-    Ok(Report {
+    Ok(SuiteReport {
         rows,
         notes: vec!["resident memory, pages shared with the host process included".to_owned()],
     })
 }
 
 /// Peak of the launcher (our child) and of init (its child, once it has a child of its own: the payload).
-fn look() -> Result<(f64, f64), Failure> {
+fn look() -> Result<(f64, f64), BenchFailure> {
     let deadline = Instant::now() + Duration::from_secs(10);
     while Instant::now() < deadline {
         let only_child = |pid: &str| children(pid).pop();
@@ -52,6 +52,6 @@ fn look() -> Result<(f64, f64), Failure> {
     Err("the processes of the walls were not found in /proc".to_owned())
 }
 
-fn peak(process: &str) -> Result<f64, Failure> {
+fn peak(process: &str) -> Result<f64, BenchFailure> {
     family::peak_mb(process).ok_or_else(|| format!("/proc names no peak of process {process}"))
 }

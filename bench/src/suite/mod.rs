@@ -15,9 +15,9 @@ mod server;
 mod start;
 mod whole;
 
-use crate::Failure;
-use crate::report::Report;
-use crate::scratch::Bench;
+use crate::BenchFailure;
+use crate::report::SuiteReport;
+use crate::scratch::BenchContext;
 
 /// One set of measurements with its targets.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Suite {
     /// Whether root measures it once more as an ordinary user.
     pub(crate) depends_on_user: bool,
     /// Does it.
-    pub(crate) measure: fn(&Bench) -> Result<Report, Failure>,
+    pub(crate) measure: fn(&BenchContext) -> Result<SuiteReport, BenchFailure>,
 }
 
 /// All of them, in the order they are run.
@@ -121,7 +121,7 @@ pub(crate) const ALL: &[Suite] = &[
 ];
 
 /// The suite of this name.
-pub(crate) fn named(name: &str) -> Result<&'static Suite, Failure> {
+pub(crate) fn named(name: &str) -> Result<&'static Suite, BenchFailure> {
     ALL.iter().find(|suite| suite.name == name).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|suite| suite.name).collect();
         format!("unknown suite {name}; there are {}", known.join(", "))

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Failure;
-use crate::chat::{Client, Load, Served, p99};
-use crate::report::{Limit, Report, Row};
-use crate::scratch::Bench;
+use crate::BenchFailure;
+use crate::chat::{LoadClient, LoadResult, MeasuredServer, p99};
+use crate::report::{ReportRow, SuiteReport, TargetBound};
+use crate::scratch::BenchContext;
 
 /// Streams that are open at the same time.
 const STREAMS: usize = 1000;
@@ -29,29 +29,29 @@ const MOST_KB: f64 = 200.0;
 const MOST_MB: f64 = 50.0;
 
 /// Fills the server, then loads it three times: by itself, after long answers, and with readers that do not read them.
-pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
+pub(super) fn measure(bench: &BenchContext) -> Result<SuiteReport, BenchFailure> {
     let (stored, streams) = if bench.quick { (STORED / 10, STREAMS / 10) } else { (STORED, STREAMS) };
-    let served = Served::start(bench)?;
+    let served = MeasuredServer::start(bench)?;
     let empty = served.memory_kb()?;
     let threads = fill(&served, stored)?;
     let idle = served.memory_kb()?;
     let grown = served.database() as f64 / 1024.0 / stored as f64;
     let mut rows = vec![
-        Row::samples(
+        ReportRow::samples(
             format!("memory for each of {stored} idle threads"),
             "KB",
             &[(idle - empty) / stored as f64],
         )
-        .median_target(Limit::AtMost(MOST_KB)),
-        Row::samples("database for each of their turns", "KB", &[grown]),
+        .median_target(TargetBound::AtMost(MOST_KB)),
+        ReportRow::samples("database for each of their turns", "KB", &[grown]),
     ];
     let some = &threads[..streams.min(threads.len())];
     let message = format!("say words beats:{BEATS}");
-    let load = Load::streams(&served, some, &message, PACE);
+    let load = LoadResult::streams(&served, some, &message, PACE);
     let mut errors = load.errors.clone();
     rows.extend(times(&load, &format!("{streams} streams")));
     let during = served.memory_kb()?;
-    rows.push(Row::samples(format!("memory after {streams} streams"), "MB", &[during / 1024.0]));
+    rows.push(ReportRow::samples(format!("memory after {streams} streams"), "MB", &[during / 1024.0]));
 
     // The same answers to readers who read them: what long answers cost is not what their readers cost.
     attentive(&served)?;
@@ -65,29 +65,31 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     drop(lazy);
     let sent = (LAZY * LAZY_BYTES) >> 20;
     let cost = |kb: f64| (kb / 1024.0).max(0.0);
-    rows.push(Row::samples(
+    rows.push(ReportRow::samples(
         format!("memory after {LAZY} answers of {sent} MB that were read"),
         "MB",
         &[cost(heard_out)],
     ));
     rows.push(
-        Row::samples(
+        ReportRow::samples(
             format!("memory for readers that do not read {sent} MB"),
             "MB",
             &[cost(unread - heard_out)],
         )
-        .median_target(Limit::AtMost(MOST_MB)),
+        .median_target(TargetBound::AtMost(MOST_MB)),
     );
     rows.push(long_thread(&served, if bench.quick { TURNS / 5 } else { TURNS })?);
     served.settle()?;
     let after = served.memory_kb()?;
-    rows.push(Row::samples("memory after all of this", "MB", &[after / 1024.0]));
+    rows.push(ReportRow::samples("memory after all of this", "MB", &[after / 1024.0]));
     rows.push(
-        Row::samples("of that, kept since the first streams", "MB", &[cost(after - during)])
-            .median_target(Limit::AtMost(MOST_MB)),
+        ReportRow::samples("of that, kept since the first streams", "MB", &[cost(after - during)])
+            .median_target(TargetBound::AtMost(MOST_MB)),
     );
     let failed = errors.len() as f64;
-    rows.push(Row::samples("streams that failed", "", &[failed]).median_target(Limit::AtMost(0.0)));
+    rows.push(
+        ReportRow::samples("streams that failed", "", &[failed]).median_target(TargetBound::AtMost(0.0)),
+    );
     errors.sort();
     errors.dedup();
     let mut notes: Vec<String> = errors.into_iter().take(5).collect();
@@ -95,33 +97,37 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         "a stream begins every {} ms and lasts {BEATS} s; the model, on the same cores, says its first word at once",
         PACE.as_millis()
     ));
-    Ok(Report { rows, notes })
+    Ok(SuiteReport { rows, notes })
 }
 
 /// Memory of the server at rest, in KB, and then streams in its state.
-fn beside(served: &Served, threads: &[String], message: &str) -> Result<(f64, Load), Failure> {
+fn beside(
+    served: &MeasuredServer,
+    threads: &[String],
+    message: &str,
+) -> Result<(f64, LoadResult), BenchFailure> {
     served.settle()?;
     let memory = served.memory_kb()?;
-    Ok((memory, Load::streams(served, threads, message, PACE)))
+    Ok((memory, LoadResult::streams(served, threads, message, PACE)))
 }
 
 /// The first event, which no model is asked for, and the first word.
-fn times(load: &Load, what: &str) -> Vec<Row> {
+fn times(load: &LoadResult, what: &str) -> Vec<ReportRow> {
     let (first, word) = (load.milliseconds(|heard| heard.first), load.milliseconds(|heard| heard.word));
     let tail = |name: &str, samples: &[f64]| {
-        Row::samples(format!("{name}, {what}: p99"), "ms", &[p99(samples)])
-            .median_target(Limit::AtMost(MOST_MS))
+        ReportRow::samples(format!("{name}, {what}: p99"), "ms", &[p99(samples)])
+            .median_target(TargetBound::AtMost(MOST_MS))
     };
     vec![
-        Row::milliseconds(format!("first event, {what}"), &first),
+        ReportRow::milliseconds(format!("first event, {what}"), &first),
         tail("first event", &first),
-        Row::milliseconds(format!("first word, {what}"), &word),
+        ReportRow::milliseconds(format!("first word, {what}"), &word),
         tail("first word", &word),
     ]
 }
 
 /// Threads with a turn each, made by several clients side by side.
-fn fill(served: &Served, stored: usize) -> Result<Vec<String>, Failure> {
+fn fill(served: &MeasuredServer, stored: usize) -> Result<Vec<String>, BenchFailure> {
     const CLIENTS: usize = 8;
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..CLIENTS)
@@ -129,12 +135,12 @@ fn fill(served: &Served, stored: usize) -> Result<Vec<String>, Failure> {
                 scope.spawn(move || {
                     let numbers = (worker..stored).step_by(CLIENTS);
                     let made = numbers.map(|number| {
-                        let client = Client { port: served.port, user: number };
+                        let client = LoadClient { port: served.port, user: number };
                         let thread = client.thread(&served.workspace)?;
                         client.say(&thread, "hello")?;
                         Ok((number, thread))
                     });
-                    made.collect::<Result<Vec<_>, Failure>>()
+                    made.collect::<Result<Vec<_>, BenchFailure>>()
                 })
             })
             .collect();
@@ -150,8 +156,8 @@ fn fill(served: &Served, stored: usize) -> Result<Vec<String>, Failure> {
 
 /// What a late turn of a thread takes beside an early one: the history must not be paid for again and again. The model is
 /// sent everything that was said, which is part of both.
-fn long_thread(served: &Served, turns: usize) -> Result<Row, Failure> {
-    let client = Client { port: served.port, user: 0 };
+fn long_thread(served: &MeasuredServer, turns: usize) -> Result<ReportRow, BenchFailure> {
+    let client = LoadClient { port: served.port, user: 0 };
     let thread = client.thread(&served.workspace)?;
     let mut took = Vec::with_capacity(turns);
     for _ in 0..turns {
@@ -165,14 +171,14 @@ fn long_thread(served: &Served, turns: usize) -> Result<Row, Failure> {
         part.get(part.len() / 2).copied().unwrap_or(f64::INFINITY)
     };
     let (early, late) = (median(&took[5..15]), median(&took[turns - 10..]));
-    Ok(Row::samples(format!("turn {turns} of a thread, beside turn 10"), "times", &[late / early])
-        .median_target(Limit::AtMost(MOST_TIMES)))
+    Ok(ReportRow::samples(format!("turn {turns} of a thread, beside turn 10"), "times", &[late / early])
+        .median_target(TargetBound::AtMost(MOST_TIMES)))
 }
 
 /// Long answers that are read.
-fn attentive(served: &Served) -> Result<(), Failure> {
+fn attentive(served: &MeasuredServer) -> Result<(), BenchFailure> {
     (0..LAZY).try_for_each(|number| {
-        let client = Client { port: served.port, user: number };
+        let client = LoadClient { port: served.port, user: number };
         let thread = client.thread(&served.workspace)?;
         client.say(&thread, &much()).map(drop)
     })
@@ -183,10 +189,10 @@ fn much() -> String {
 }
 
 /// Connections whose answers nobody reads.
-fn lazy(served: &Served) -> Result<Vec<std::net::TcpStream>, Failure> {
+fn lazy(served: &MeasuredServer) -> Result<Vec<std::net::TcpStream>, BenchFailure> {
     (0..LAZY)
         .map(|number| {
-            let client = Client { port: served.port, user: number };
+            let client = LoadClient { port: served.port, user: number };
             let thread = client.thread(&served.workspace)?;
             let held = client.ignore(&thread, &much())?;
             client.settled(&thread)?;

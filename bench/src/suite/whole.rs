@@ -1,21 +1,21 @@
 //! A whole run of the program, from start to exit code.
 
-use crate::Failure;
+use crate::BenchFailure;
 use crate::holon_run::HolonRun;
 use crate::meter;
 use crate::peers::{self, PLAIN};
-use crate::race::{self, Contender};
-use crate::report::{Limit, Report, Row};
-use crate::scratch::Bench;
+use crate::race::{self, RaceContender};
+use crate::report::{ReportRow, SuiteReport, TargetBound};
+use crate::scratch::BenchContext;
 
 const FILES: usize = 50_000;
 const RUN: &str = "holon run --mode execute";
 
 /// An agent that only writes its summary, on a large tree.
-pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
+pub(super) fn measure(bench: &BenchContext) -> Result<SuiteReport, BenchFailure> {
     let tree = bench.tree(FILES)?;
     let mut run = HolonRun::new(bench, "whole-run", &tree, "", 0)?;
-    let contenders = vec![peers::plain(), Contender::new(RUN, || run.turn())];
+    let contenders = vec![peers::plain(), RaceContender::new(RUN, || run.turn())];
     let standings = race::run(contenders, bench.rounds(100));
     if standings.of(RUN).is_empty() {
         return Err(standings.missing.join("; "));
@@ -26,10 +26,12 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
         run.check()?;
         run.clear();
     }
-    let plain = Row::milliseconds(PLAIN, standings.of(PLAIN));
-    let whole = Row::milliseconds(RUN, standings.of(RUN)).against(&plain).median_target(Limit::AtMost(50.0));
-    let peak =
-        Row::samples("peak memory of the largest process", "MB", &peaks).median_target(Limit::AtMost(40.0));
+    let plain = ReportRow::milliseconds(PLAIN, standings.of(PLAIN));
+    let whole = ReportRow::milliseconds(RUN, standings.of(RUN))
+        .against(&plain)
+        .median_target(TargetBound::AtMost(50.0));
+    let peak = ReportRow::samples("peak memory of the largest process", "MB", &peaks)
+        .median_target(TargetBound::AtMost(40.0));
     let notes = standings.missing;
-    Ok(Report { rows: vec![plain, whole, peak], notes })
+    Ok(SuiteReport { rows: vec![plain, whole, peak], notes })
 }

@@ -7,10 +7,10 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use super::task::{Kind, Task};
+use super::task::{MeasuredTask, TaskKind};
 use crate::agents::{self, FOLDER};
 use crate::holon_run::hermetic;
-use crate::{Failure, command};
+use crate::{BenchFailure, command};
 
 /// The levels of supervision Holon's own agent is measured at unless others are chosen.
 pub(crate) const LEVELS: [&str; 2] = ["off", "adaptive"];
@@ -20,14 +20,14 @@ const HOLON: &str = "holon";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    agent: Vec<Agent>,
+struct TaskAgentsFile {
+    agent: Vec<TaskAgent>,
 }
 
 /// Another agent.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Agent {
+pub(crate) struct TaskAgent {
     name: String,
     program: String,
     /// What would install it.
@@ -43,22 +43,22 @@ pub(crate) struct Agent {
     files: BTreeMap<String, String>,
 }
 
-fn known() -> Result<Vec<Agent>, Failure> {
+fn known() -> Result<Vec<TaskAgent>, BenchFailure> {
     let text = include_str!("../../task_agents.toml");
-    let file: File = toml::from_str(text).map_err(|e| format!("task_agents.toml: {e}"))?;
+    let file: TaskAgentsFile = toml::from_str(text).map_err(|e| format!("task_agents.toml: {e}"))?;
     Ok(file.agent)
 }
 
 /// One that takes part.
 #[derive(Debug, Clone)]
-pub(crate) enum Contender {
+pub(crate) enum TaskContender {
     Holon { program: PathBuf, level: String },
-    Other { agent: Box<Agent>, program: PathBuf },
+    Other { agent: Box<TaskAgent>, program: PathBuf },
 }
 
 /// One run of a contender.
-pub(crate) struct Turn<'a> {
-    pub(crate) task: &'a Task,
+pub(crate) struct ContenderRun<'a> {
+    pub(crate) task: &'a MeasuredTask,
     pub(crate) base: &'a str,
     pub(crate) model: &'a str,
     pub(crate) workspace: &'a Path,
@@ -72,7 +72,7 @@ pub(crate) fn gather(
     holon: &Path,
     levels: &[String],
     chosen: &[String],
-) -> Result<(Vec<Contender>, Vec<String>), Failure> {
+) -> Result<(Vec<TaskContender>, Vec<String>), BenchFailure> {
     for level in levels {
         if !ALL_LEVELS.contains(&level.as_str()) {
             return Err(format!("unknown level {level}; there are {}", ALL_LEVELS.join(", ")));
@@ -95,19 +95,19 @@ pub(crate) fn gather(
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     for (level, name) in levels.iter().zip(&names) {
         if wanted(HOLON) || wanted(name) {
-            found.push(Contender::Holon { program: holon.to_owned(), level: level.clone() });
+            found.push(TaskContender::Holon { program: holon.to_owned(), level: level.clone() });
         }
     }
     for agent in known.into_iter().filter(|agent| wanted(&agent.name)) {
         match agent.find() {
-            Ok(program) => found.push(Contender::Other { agent: Box::new(agent), program }),
+            Ok(program) => found.push(TaskContender::Other { agent: Box::new(agent), program }),
             Err(why) => missing.push(format!("{}: {why}", agent.name)),
         }
     }
     Ok((found, missing))
 }
 
-impl Contender {
+impl TaskContender {
     /// As it is shown and recorded.
     pub(crate) fn name(&self) -> String {
         match self {
@@ -122,7 +122,7 @@ impl Contender {
     }
 
     /// Whether it takes tasks of this kind.
-    pub(crate) fn takes(&self, kind: Kind) -> bool {
+    pub(crate) fn takes(&self, kind: TaskKind) -> bool {
         match self {
             Self::Holon { .. } => true,
             Self::Other { agent, .. } => !agent.arguments(kind).is_empty(),
@@ -130,7 +130,7 @@ impl Contender {
     }
 
     /// The command of one run; writes what it needs into its home.
-    pub(crate) fn command(&self, turn: &Turn<'_>) -> Result<Command, Failure> {
+    pub(crate) fn command(&self, turn: &ContenderRun<'_>) -> Result<Command, BenchFailure> {
         match self {
             Self::Holon { program, level } => Ok(holon(program, level, turn)),
             Self::Other { agent, program } => agent.command(program, turn),
@@ -138,22 +138,22 @@ impl Contender {
     }
 }
 
-fn holon(program: &Path, level: &str, turn: &Turn<'_>) -> Command {
+fn holon(program: &Path, level: &str, turn: &ContenderRun<'_>) -> Command {
     let task = turn.task;
     let mut command = Command::new(program);
     hermetic(&mut command, turn.home);
     match task.kind {
         // A question has a command of its own, which prints the answer and takes its level from the settings.
-        Kind::Ask => {
+        TaskKind::Ask => {
             command.args(["ask", "--quiet", "--whole"]).arg(&task.goal).env("HOLON_SUPERVISOR__LEVEL", level);
         }
         kind => {
-            let mode = if kind == Kind::Change { "execute" } else { kind.name() };
+            let mode = if kind == TaskKind::Change { "execute" } else { kind.name() };
             command.args(["run", "--agent", "native", "--mode", mode, "--supervisor", level, "--quiet"]);
             command.args(["--goal", &task.goal, "--no-auto-checks"]).arg("--out").arg(turn.out);
         }
     }
-    if task.kind == Kind::Change {
+    if task.kind == TaskKind::Change {
         command.args(["--check", &task.check]);
     }
     command.arg("--workspace").arg(turn.workspace);
@@ -163,26 +163,26 @@ fn holon(program: &Path, level: &str, turn: &Turn<'_>) -> Command {
 }
 
 /// What is said to agents that have no modes of their own; the same to each.
-fn prompt(task: &Task) -> String {
+fn prompt(task: &MeasuredTask) -> String {
     let goal = &task.goal;
     match task.kind {
-        Kind::Change => {
+        TaskKind::Change => {
             format!(
                 "{goal}\n\nThe command `{}` fails now and must pass. Do not change the tests.",
                 task.check
             )
         }
-        Kind::Plan => format!("{goal}\n\nYour last message is the plan; name the files it touches."),
-        Kind::Review => format!(
+        TaskKind::Plan => format!("{goal}\n\nYour last message is the plan; name the files it touches."),
+        TaskKind::Review => format!(
             "{goal}\n\nThe change is what `git diff` shows. Change nothing. Write each finding on a line of its own, as \
              path:line: what is wrong."
         ),
-        Kind::Ask => format!("{goal}\n\nChange nothing. Answer in a few sentences."),
+        TaskKind::Ask => format!("{goal}\n\nChange nothing. Answer in a few sentences."),
     }
 }
 
-impl Agent {
-    fn find(&self) -> Result<PathBuf, Failure> {
+impl TaskAgent {
+    fn find(&self) -> Result<PathBuf, BenchFailure> {
         let folder = std::env::var_os(FOLDER).map(PathBuf::from);
         let found = folder.as_deref().and_then(|folder| agents::below(folder, &self.program));
         found.or_else(|| command::find(&self.program)).ok_or_else(|| {
@@ -193,11 +193,11 @@ impl Agent {
         })
     }
 
-    fn arguments(&self, kind: Kind) -> &[String] {
-        if kind == Kind::Change { &self.change } else { &self.answer }
+    fn arguments(&self, kind: TaskKind) -> &[String] {
+        if kind == TaskKind::Change { &self.change } else { &self.answer }
     }
 
-    fn command(&self, program: &Path, turn: &Turn<'_>) -> Result<Command, Failure> {
+    fn command(&self, program: &Path, turn: &ContenderRun<'_>) -> Result<Command, BenchFailure> {
         let prompt = prompt(turn.task);
         let fill = |text: &str| {
             text.replace("{base}", turn.base)
@@ -241,7 +241,7 @@ mod tests {
         let names = |chosen: &[&str]| {
             let chosen: Vec<String> = chosen.iter().map(|name| (*name).to_owned()).collect();
             let (found, missing) = gather(Path::new("/bin/holon"), &levels, &chosen)?;
-            Ok::<_, Failure>((found.iter().map(Contender::name).collect::<Vec<_>>(), missing.len()))
+            Ok::<_, BenchFailure>((found.iter().map(TaskContender::name).collect::<Vec<_>>(), missing.len()))
         };
         assert_eq!(
             names(&["holon"]).unwrap(),
@@ -258,13 +258,15 @@ mod tests {
     fn commands_name_the_task_and_the_endpoint() {
         let home = tempfile::tempdir().unwrap();
         let tasks = task::own();
-        let of = |kind: Kind| tasks.iter().find(|task| task.kind == kind).unwrap();
+        let of = |kind: TaskKind| tasks.iter().find(|task| task.kind == kind).unwrap();
         for agent in known().unwrap() {
-            for kind in [Kind::Change, Kind::Plan, Kind::Review, Kind::Ask] {
+            for kind in [TaskKind::Change, TaskKind::Plan, TaskKind::Review, TaskKind::Ask] {
                 let (task, place) = (of(kind), home.path());
                 let base = "http://127.0.0.1:9/v1";
-                let turn = Turn { task, base, model: "small", workspace: place, home: place, out: place };
-                let contender = Contender::Other { agent: Box::new(agent.clone()), program: "/bin/x".into() };
+                let turn =
+                    ContenderRun { task, base, model: "small", workspace: place, home: place, out: place };
+                let contender =
+                    TaskContender::Other { agent: Box::new(agent.clone()), program: "/bin/x".into() };
                 assert!(contender.takes(kind) && !contender.delivers());
                 let command = contender.command(&turn).unwrap();
                 let said = format!("{command:?}");
@@ -274,9 +276,10 @@ mod tests {
                 }
             }
         }
-        let holon = Contender::Holon { program: "/bin/holon".into(), level: "strict".to_owned() };
-        let (task, place) = (of(Kind::Review), home.path());
-        let turn = Turn { task, base: "http://b/v1", model: "m", workspace: place, home: place, out: place };
+        let holon = TaskContender::Holon { program: "/bin/holon".into(), level: "strict".to_owned() };
+        let (task, place) = (of(TaskKind::Review), home.path());
+        let turn =
+            ContenderRun { task, base: "http://b/v1", model: "m", workspace: place, home: place, out: place };
         let said = format!("{:?}", holon.command(&turn).unwrap());
         assert!(
             said.contains("\"review\"") && said.contains("\"strict\"") && holon.name() == "holon-strict",

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::http::{self, Message};
-use crate::{Failure, command};
+use super::http::{self, HttpMessage};
+use crate::{BenchFailure, command};
 
 /// The variable that says where the endpoint is, with the version at the end.
 pub(crate) const URL: &str = "HOLON_TEST_MODEL_URL";
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// Where replies come from.
 #[derive(Clone)]
-pub(crate) struct Endpoint {
+pub(crate) struct MeasuredEndpoint {
     secure: bool,
     /// Host and port.
     authority: String,
@@ -32,16 +32,16 @@ pub(crate) struct Endpoint {
     key: Option<String>,
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for MeasuredEndpoint {
     /// Without the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Endpoint({}{})", self.authority, self.prefix)
     }
 }
 
-impl Endpoint {
+impl MeasuredEndpoint {
     /// Reads a URL such as `http://127.0.0.1:8080/v1`.
-    pub(crate) fn new(url: &str, key: Option<String>) -> Result<Self, Failure> {
+    pub(crate) fn new(url: &str, key: Option<String>) -> Result<Self, BenchFailure> {
         let (scheme, rest) = url
             .split_once("://")
             .ok_or_else(|| format!("{URL} must be a URL such as http://127.0.0.1:8080/v1, not `{url}`"))?;
@@ -65,7 +65,7 @@ impl Endpoint {
     }
 
     /// From the environment; says in a sentence what to set when it is not there.
-    pub(crate) fn from_environment() -> Result<Self, Failure> {
+    pub(crate) fn from_environment() -> Result<Self, BenchFailure> {
         let text = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
         let url = text(URL).ok_or_else(|| {
             format!(
@@ -85,20 +85,20 @@ impl Endpoint {
     }
 
     /// Sends a request on, with the endpoint's own key; gives the answer's head and the way to its body.
-    pub(crate) fn ask(&self, request: &Message) -> io::Result<(Message, Reply)> {
+    pub(crate) fn ask(&self, request: &HttpMessage) -> io::Result<(HttpMessage, EndpointReply)> {
         let path = self.path(request.word(1));
         let headers = self.headers(request);
         let source = if self.secure {
-            Source::Child(self.by_curl(request, &path, &headers)?)
+            ReplyStream::Child(self.by_curl(request, &path, &headers)?)
         } else {
-            Source::Plain(self.plainly(request, &path, &headers)?)
+            ReplyStream::Plain(self.plainly(request, &path, &headers)?)
         };
-        let mut reply = Reply(BufReader::new(source));
+        let mut reply = EndpointReply(BufReader::new(source));
         let head = http::head(&mut reply.0)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         Ok((head, reply))
     }
 
-    fn headers(&self, request: &Message) -> Vec<(String, String)> {
+    fn headers(&self, request: &HttpMessage) -> Vec<(String, String)> {
         let own = ["host", "connection", "content-length", "transfer-encoding", "accept-encoding", "expect"];
         let secret = ["authorization", "x-api-key"];
         let given = request.headers.iter().filter(|(name, _)| !own.contains(&name.as_str()));
@@ -112,7 +112,12 @@ impl Endpoint {
         headers
     }
 
-    fn plainly(&self, request: &Message, path: &str, headers: &[(String, String)]) -> io::Result<TcpStream> {
+    fn plainly(
+        &self,
+        request: &HttpMessage,
+        path: &str,
+        headers: &[(String, String)],
+    ) -> io::Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.authority)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -131,7 +136,12 @@ impl Endpoint {
     }
 
     /// TLS is curl's; key and body go to it through pipes and files, never on its command line.
-    fn by_curl(&self, request: &Message, path: &str, headers: &[(String, String)]) -> io::Result<Piped> {
+    fn by_curl(
+        &self,
+        request: &HttpMessage,
+        path: &str,
+        headers: &[(String, String)],
+    ) -> io::Result<CurlReply> {
         let curl = command::find("curl")
             .ok_or_else(|| io::Error::other("https needs curl, which is not installed"))?;
         let mut body = tempfile::NamedTempFile::new()?;
@@ -163,16 +173,16 @@ impl Endpoint {
         if let Some(mut pipe) = child.stdin.take() {
             pipe.write_all(config.as_bytes())?;
         }
-        Ok(Piped { child, _body: body })
+        Ok(CurlReply { child, _body: body })
     }
 
     /// The model to ask: the one named, else the first the endpoint has.
-    pub(crate) fn model(&self) -> Result<String, Failure> {
+    pub(crate) fn model(&self) -> Result<String, BenchFailure> {
         if let Some(name) = std::env::var(MODEL).ok().filter(|name| !name.is_empty()) {
             return Ok(name);
         }
         let first = ["GET", "/v1/models", "HTTP/1.1"].map(str::to_owned).to_vec();
-        let request = Message { first, ..Message::default() };
+        let request = HttpMessage { first, ..HttpMessage::default() };
         let lost = |e: io::Error| format!("{}: {e}; {MODEL} can name the model instead", self.authority);
         let (head, mut reply) = self.ask(&request).map_err(lost)?;
         let mut text = Vec::new();
@@ -188,21 +198,21 @@ impl Endpoint {
 }
 
 /// An answer on its way.
-pub(crate) struct Reply(pub(crate) BufReader<Source>);
+pub(crate) struct EndpointReply(pub(crate) BufReader<ReplyStream>);
 
 /// Where it comes from.
-pub(crate) enum Source {
+pub(crate) enum ReplyStream {
     Plain(TcpStream),
-    Child(Piped),
+    Child(CurlReply),
 }
 
 /// curl at work.
-pub(crate) struct Piped {
+pub(crate) struct CurlReply {
     child: Child,
     _body: tempfile::NamedTempFile,
 }
 
-impl Read for Source {
+impl Read for ReplyStream {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.read(bytes),
@@ -211,7 +221,7 @@ impl Read for Source {
     }
 }
 
-impl Drop for Piped {
+impl Drop for CurlReply {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -233,25 +243,25 @@ mod tests {
             ("http://h:1", "/v1/models", "/models"),
             ("http://127.0.0.1:8080/v1", "/v1beta/x", "/v1beta/x"),
         ] {
-            assert_eq!(Endpoint::new(url, None).unwrap().path(asked), expect, "{url} {asked}");
+            assert_eq!(MeasuredEndpoint::new(url, None).unwrap().path(asked), expect, "{url} {asked}");
         }
-        assert_eq!(Endpoint::new("https://h/v1", None).unwrap().authority, "h:443");
-        assert!(Endpoint::new("localhost:80", None).unwrap_err().contains("URL such as"));
-        assert!(Endpoint::new("ftp://h", None).unwrap_err().contains("ftp"));
+        assert_eq!(MeasuredEndpoint::new("https://h/v1", None).unwrap().authority, "h:443");
+        assert!(MeasuredEndpoint::new("localhost:80", None).unwrap_err().contains("URL such as"));
+        assert!(MeasuredEndpoint::new("ftp://h", None).unwrap_err().contains("ftp"));
     }
 
     #[test]
     fn only_the_endpoint_gets_the_key() {
-        let request = Message {
+        let request = HttpMessage {
             headers: vec![
                 ("authorization".to_owned(), "Bearer of-nobody".to_owned()),
                 ("accept-encoding".to_owned(), "gzip".to_owned()),
                 ("content-type".to_owned(), "application/json".to_owned()),
             ],
-            ..Message::default()
+            ..HttpMessage::default()
         };
         let with = |key: Option<&str>| {
-            let endpoint = Endpoint::new("http://h/v1", key.map(str::to_owned)).unwrap();
+            let endpoint = MeasuredEndpoint::new("http://h/v1", key.map(str::to_owned)).unwrap();
             format!("{:?}", endpoint.headers(&request))
         };
         assert!(

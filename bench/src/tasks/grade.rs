@@ -3,24 +3,24 @@
 use regex::Regex;
 use serde_json::Value;
 
-use super::task::{Defect, Kind, Task};
+use super::task::{Defect, MeasuredTask, TaskKind};
 
 /// More findings than this are guesses, and then none of them counts.
 const MOST_FINDINGS: usize = 8;
 
 /// A place a reviewer points at, and what is said about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub(crate) struct ReviewPoint {
     pub(crate) path: String,
     pub(crate) line: u64,
     pub(crate) text: String,
 }
 
 /// What is wrong with an answer to a task that changes nothing; nothing when it is right.
-pub(crate) fn complaint(task: &Task, answer: &str, findings: &[Finding]) -> Option<String> {
+pub(crate) fn complaint(task: &MeasuredTask, answer: &str, findings: &[ReviewPoint]) -> Option<String> {
     match task.kind {
-        Kind::Review => reviewed(&task.defects, findings),
-        Kind::Plan | Kind::Ask | Kind::Change => said(&task.expect, &task.refuse, answer),
+        TaskKind::Review => reviewed(&task.defects, findings),
+        TaskKind::Plan | TaskKind::Ask | TaskKind::Change => said(&task.expect, &task.refuse, answer),
     }
 }
 
@@ -35,7 +35,7 @@ fn said(expect: &[String], refuse: &[String], answer: &str) -> Option<String> {
     refuse.iter().find(|expression| has(expression)).map(|found| format!("something in it matches {found}"))
 }
 
-fn reviewed(defects: &[Defect], findings: &[Finding]) -> Option<String> {
+fn reviewed(defects: &[Defect], findings: &[ReviewPoint]) -> Option<String> {
     if findings.is_empty() {
         return Some("no finding".to_owned());
     }
@@ -47,7 +47,7 @@ fn reviewed(defects: &[Defect], findings: &[Finding]) -> Option<String> {
 }
 
 /// Whether a finding means this defect: the file, the line or nearly, and words that fit.
-pub(crate) fn anchors(defect: &Defect, finding: &Finding) -> bool {
+pub(crate) fn anchors(defect: &Defect, finding: &ReviewPoint) -> bool {
     let path = finding.path.trim_start_matches("./");
     let same = path == defect.path || path.ends_with(&format!("/{}", defect.path));
     let near = finding.line.abs_diff(defect.line) <= defect.within;
@@ -55,26 +55,26 @@ pub(crate) fn anchors(defect: &Defect, finding: &Finding) -> bool {
 }
 
 /// The findings of a `review.json`.
-pub(crate) fn findings_of_review(text: &str) -> Vec<Finding> {
+pub(crate) fn findings_of_review(text: &str) -> Vec<ReviewPoint> {
     let review: Value = serde_json::from_str(text).unwrap_or_default();
     let findings = review["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
     let word = |finding: &Value, name: &str| finding[name].as_str().unwrap_or_default().to_owned();
     let all = findings.iter().filter_map(|finding| {
         let text = ["title", "body", "suggestion"].map(|name| word(finding, name)).join(" ");
-        Some(Finding { path: word(finding, "path"), line: finding["line"].as_u64()?, text })
+        Some(ReviewPoint { path: word(finding, "path"), line: finding["line"].as_u64()?, text })
     });
     all.collect()
 }
 
 /// The findings in prose: every line that names `path:line`, `path line N` or `path#LN`; what follows up to the next one belongs to it.
-pub(crate) fn findings_of_prose(text: &str) -> Vec<Finding> {
+pub(crate) fn findings_of_prose(text: &str) -> Vec<ReviewPoint> {
     let place = r"`?([\w./-]+\.\w{1,4})`?(?::|#L|,? ?\(?lines? )(\d+)";
     let Ok(place) = Regex::new(place) else { return Vec::new() };
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<ReviewPoint> = Vec::new();
     for line in text.lines() {
         if let Some(found) = place.captures(line) {
             let number = found[2].parse().unwrap_or(0);
-            findings.push(Finding { path: found[1].to_owned(), line: number, text: line.to_owned() });
+            findings.push(ReviewPoint { path: found[1].to_owned(), line: number, text: line.to_owned() });
         } else if let Some(last) = findings.last_mut() {
             last.text += "\n";
             last.text += line;
@@ -89,8 +89,8 @@ mod tests {
     use super::super::task;
     use super::*;
 
-    fn finding(path: &str, line: u64, text: &str) -> Finding {
-        Finding { path: path.to_owned(), line, text: text.to_owned() }
+    fn finding(path: &str, line: u64, text: &str) -> ReviewPoint {
+        ReviewPoint { path: path.to_owned(), line, text: text.to_owned() }
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         ] {
             assert_eq!(anchors(&defect, &finding(path, line, text)), expect, "{path}:{line} {text}");
         }
-        let guesses: Vec<Finding> = (0..20).map(|line| finding("src/a.c", line, "overflow")).collect();
+        let guesses: Vec<ReviewPoint> = (0..20).map(|line| finding("src/a.c", line, "overflow")).collect();
         assert!(reviewed(std::slice::from_ref(&defect), &guesses).unwrap().contains("more than"));
         assert!(reviewed(&[defect], &[]).unwrap().contains("no finding"));
     }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn every_question_tells_right_from_wrong() {
-        for task in task::own().into_iter().filter(|task| task.kind != Kind::Change) {
+        for task in task::own().into_iter().filter(|task| task.kind != TaskKind::Change) {
             let read = |name: &str| std::fs::read_to_string(task.part(name)).unwrap();
             let judge = |text: String| complaint(&task, &text, &findings_of_prose(&text));
             assert_eq!(judge(read("right.md")), None, "{}", task.name);

@@ -7,7 +7,7 @@ const MOST_HEADERS: usize = 200;
 
 /// A head and, of a request, its body.
 #[derive(Debug, Default)]
-pub(crate) struct Message {
+pub(crate) struct HttpMessage {
     /// The first line in words: method and path, or version and status.
     pub(crate) first: Vec<String>,
     /// Names in lower case.
@@ -15,7 +15,7 @@ pub(crate) struct Message {
     pub(crate) body: Vec<u8>,
 }
 
-impl Message {
+impl HttpMessage {
     /// The first header of this name.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
@@ -32,13 +32,13 @@ fn broken(what: &str) -> io::Error {
 }
 
 /// Reads a head; nothing when the other side is gone.
-pub(crate) fn head(reader: &mut impl BufRead) -> io::Result<Option<Message>> {
+pub(crate) fn head(reader: &mut impl BufRead) -> io::Result<Option<HttpMessage>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
     }
     let mut message =
-        Message { first: line.split_whitespace().map(str::to_owned).collect(), ..Message::default() };
+        HttpMessage { first: line.split_whitespace().map(str::to_owned).collect(), ..HttpMessage::default() };
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
@@ -54,7 +54,7 @@ pub(crate) fn head(reader: &mut impl BufRead) -> io::Result<Option<Message>> {
 }
 
 /// Reads a whole request; nothing when the other side is gone.
-pub(crate) fn request(reader: &mut impl BufRead) -> io::Result<Option<Message>> {
+pub(crate) fn request(reader: &mut impl BufRead) -> io::Result<Option<HttpMessage>> {
     let Some(mut message) = head(reader)? else { return Ok(None) };
     let mut whole = Vec::new();
     let bounded = message.header("content-length").is_some() || message.header("transfer-encoding").is_some();
@@ -71,7 +71,7 @@ pub(crate) fn request(reader: &mut impl BufRead) -> io::Result<Option<Message>> 
 /// Hands the body of a message on, piece by piece as it comes; one without bounds ends with the connection.
 pub(crate) fn body(
     reader: &mut impl BufRead,
-    message: &Message,
+    message: &HttpMessage,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     if message.header("transfer-encoding").is_some_and(|value| value.to_ascii_lowercase().contains("chunked"))

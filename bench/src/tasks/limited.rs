@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::Failure;
+use crate::BenchFailure;
 
 /// Between two looks at a process.
 const LOOK: Duration = Duration::from_millis(20);
@@ -19,7 +19,7 @@ const MOST_KEPT: u64 = 512 * 1024;
 
 /// How a command ended.
 #[derive(Debug, Clone)]
-pub(crate) struct Ended {
+pub(crate) struct LimitedCommandEnd {
     /// Its exit code; none when it was ended.
     pub(crate) code: Option<i32>,
     /// Whether it took too long.
@@ -29,7 +29,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-impl Ended {
+impl LimitedCommandEnd {
     /// It succeeded in time.
     pub(crate) fn good(&self) -> bool {
         !self.late && self.code == Some(0)
@@ -46,7 +46,7 @@ impl Ended {
 }
 
 /// Runs it to its end, or until the limit.
-pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Ended, Failure> {
+pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<LimitedCommandEnd, BenchFailure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let cannot = |e: std::io::Error| format!("cannot run {name}: {e}");
     let (mut stdout, mut stderr) =
@@ -57,7 +57,13 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Ended, Failu
     let mut child = command.spawn().map_err(cannot)?;
     let (status, late) = wait(&mut child, began + limit).map_err(cannot)?;
     let seconds = began.elapsed().as_secs_f64();
-    Ok(Ended { code: status.code(), late, seconds, stdout: kept(&mut stdout), stderr: kept(&mut stderr) })
+    Ok(LimitedCommandEnd {
+        code: status.code(),
+        late,
+        seconds,
+        stdout: kept(&mut stdout),
+        stderr: kept(&mut stderr),
+    })
 }
 
 fn wait(child: &mut Child, deadline: Instant) -> std::io::Result<(ExitStatus, bool)> {

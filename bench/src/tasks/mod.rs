@@ -21,15 +21,15 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::machine::Machine;
-use crate::scratch::Bench;
-use crate::{Failure, record, seclusion};
-use endpoint::Endpoint;
-use options::Options;
-use play::{Replies, Ring};
-use task::Task;
+use crate::scratch::BenchContext;
+use crate::{BenchFailure, record, seclusion};
+use endpoint::MeasuredEndpoint;
+use options::TaskOptions;
+use play::{RepliesFrom, TaskRing};
+use task::MeasuredTask;
 
 /// Plays or checks the tasks that were chosen.
-pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
+pub(crate) fn run(options: &TaskOptions) -> Result<ExitCode, BenchFailure> {
     let mut tasks = task::load(&options.tasks)?;
     tasks.retain(|task| chosen(task, &options.only));
     if tasks.is_empty() {
@@ -42,11 +42,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     }
     // Said before anything is prepared, and before the process starts itself again.
     let (replies, model) = match &options.replay {
-        Some(folder) => (Replies::Recorded(folder.clone()), recording::model(folder)?),
+        Some(folder) => (RepliesFrom::Recorded(folder.clone()), recording::model(folder)?),
         None => {
-            let endpoint = Endpoint::from_environment()?;
+            let endpoint = MeasuredEndpoint::from_environment()?;
             let model = endpoint.model()?;
-            (Replies::Asked { endpoint, record: options.record.clone() }, model)
+            (RepliesFrom::Asked { endpoint, record: options.record.clone() }, model)
         }
     };
     seclusion::enter()?;
@@ -54,12 +54,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
 }
 
 fn measure(
-    options: &Options,
-    mut tasks: Vec<Task>,
-    replies: Replies,
+    options: &TaskOptions,
+    mut tasks: Vec<MeasuredTask>,
+    replies: RepliesFrom,
     model: String,
-) -> Result<ExitCode, Failure> {
-    let bench = Bench::new(false)?;
+) -> Result<ExitCode, BenchFailure> {
+    let bench = BenchContext::new(false)?;
     let machine = Machine::look(&bench.holon);
     println!("{machine}");
     let (contenders, missing) = contender::gather(&bench.holon, &options.levels, &options.agents)?;
@@ -75,7 +75,7 @@ fn measure(
         println!("skipped: {task}");
     }
     tasks.retain(|task| task.lacks().is_none());
-    if let (Replies::Asked { .. }, Some(folder)) = (&replies, &options.record) {
+    if let (RepliesFrom::Asked { .. }, Some(folder)) = (&replies, &options.record) {
         recording::begin(folder, &model)?;
     }
     println!(
@@ -86,7 +86,7 @@ fn measure(
         options.seed
     );
     let limit_seconds = options.limit_seconds;
-    let ring = Ring { folder: bench.folder().to_owned(), model: model.clone(), replies, limit_seconds };
+    let ring = TaskRing { folder: bench.folder().to_owned(), model: model.clone(), replies, limit_seconds };
     let (outcomes, notes) = ring.play(&tasks, &contenders)?;
     println!();
     let tables = [outcome::by_task(&outcomes), outcome::by_agent(&outcomes)];
@@ -115,7 +115,7 @@ fn measure(
     Ok(ExitCode::SUCCESS)
 }
 
-fn chosen(task: &Task, only: &[String]) -> bool {
+fn chosen(task: &MeasuredTask, only: &[String]) -> bool {
     let fits = |word: &String| {
         task.name.starts_with(word.as_str()) || task.kind.name() == word || task.language == *word
     };

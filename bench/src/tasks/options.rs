@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::contender::LEVELS;
-use crate::Failure;
+use crate::BenchFailure;
 
 /// Where the tasks are, from the root of the project.
 const TASKS: &str = "bench/tasks";
@@ -13,7 +13,7 @@ const LIMIT_SECONDS: u64 = 900;
 
 /// What a person can choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct TaskOptions {
     /// Check the tasks instead of playing them.
     pub(crate) selfcheck: bool,
     /// Only tasks whose name begins with one of these, or whose kind or language is one of them.
@@ -30,7 +30,7 @@ pub(crate) struct Options {
     pub(crate) tasks: PathBuf,
 }
 
-impl Default for Options {
+impl Default for TaskOptions {
     fn default() -> Self {
         Self {
             selfcheck: false,
@@ -65,8 +65,8 @@ Tasks with a real model: cargo xtask bench tasks [OPTIONS]
 ";
 
 /// Reads what follows `tasks`.
-pub(crate) fn parse(arguments: &[OsString]) -> Result<Options, Failure> {
-    let mut options = Options::default();
+pub(crate) fn parse(arguments: &[OsString]) -> Result<TaskOptions, BenchFailure> {
+    let mut options = TaskOptions::default();
     let mut rest = arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
     while let Some(argument) = rest.next() {
         let mut value = |what: &str| rest.next().ok_or_else(|| format!("{argument} needs {what}"));
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn options_are_read() {
         let parse = |words: &[&str]| super::parse(&words.iter().map(OsString::from).collect::<Vec<_>>());
-        assert_eq!(parse(&[]).unwrap(), Options::default());
+        assert_eq!(parse(&[]).unwrap(), TaskOptions::default());
         let options =
             parse(&["--only", "python,ask-", "--levels", "strict", "--seed", "9", "--replay", "r"]).unwrap();
         assert_eq!(options.only, ["python", "ask-"]);

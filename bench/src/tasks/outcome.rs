@@ -6,14 +6,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::interval::wilson;
-use super::proxy::Tally;
-use super::task::Kind;
+use super::proxy::ProxyTally;
+use super::task::TaskKind;
 
 /// One agent in one task.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Outcome {
+pub(crate) struct TaskResult {
     pub(crate) task: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TaskKind,
     pub(crate) language: String,
     pub(crate) about: String,
     pub(crate) agent: String,
@@ -23,25 +23,25 @@ pub(crate) struct Outcome {
     /// The exit code, or how else it ended.
     pub(crate) exit: String,
     pub(crate) seconds: f64,
-    pub(crate) tally: Tally,
+    pub(crate) tally: ProxyTally,
     /// Why it is not solved.
     pub(crate) why: String,
 }
 
 /// What one agent did in all tasks of some kinds.
 #[derive(Debug, Default)]
-struct Sum {
+struct ResultSum {
     solved: usize,
     runs: usize,
     /// Ended with 0 although nothing was solved.
     hollow: usize,
     seconds: f64,
-    tally: Tally,
+    tally: ProxyTally,
     exits: BTreeMap<String, usize>,
 }
 
-impl Sum {
-    fn of<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Self {
+impl ResultSum {
+    fn of<'a>(outcomes: impl Iterator<Item = &'a TaskResult>) -> Self {
         let mut sum = Self::default();
         for outcome in outcomes {
             sum.runs += 1;
@@ -61,7 +61,7 @@ impl Sum {
 }
 
 /// In the order in which they first took part.
-fn agents(outcomes: &[Outcome]) -> Vec<&str> {
+fn agents(outcomes: &[TaskResult]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for outcome in outcomes {
         if !names.contains(&outcome.agent.as_str()) {
@@ -72,10 +72,10 @@ fn agents(outcomes: &[Outcome]) -> Vec<&str> {
     names
 }
 
-const KINDS: [Kind; 4] = [Kind::Change, Kind::Plan, Kind::Review, Kind::Ask];
+const KINDS: [TaskKind; 4] = [TaskKind::Change, TaskKind::Plan, TaskKind::Review, TaskKind::Ask];
 
 /// A line for each agent and kind, and one for each agent in all.
-pub(crate) fn by_agent(outcomes: &[Outcome]) -> Vec<String> {
+pub(crate) fn by_agent(outcomes: &[TaskResult]) -> Vec<String> {
     let head = [
         "agent",
         "kind",
@@ -92,9 +92,10 @@ pub(crate) fn by_agent(outcomes: &[Outcome]) -> Vec<String> {
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for agent in agents(outcomes) {
         let own = || outcomes.iter().filter(move |outcome| outcome.agent == agent);
-        let sums = KINDS.map(|kind| (kind.name(), Sum::of(own().filter(|outcome| outcome.kind == kind))));
+        let sums =
+            KINDS.map(|kind| (kind.name(), ResultSum::of(own().filter(|outcome| outcome.kind == kind))));
         let several = sums.iter().filter(|(_, sum)| sum.runs > 0).count() > 1;
-        let all = several.then(|| ("all", Sum::of(own())));
+        let all = several.then(|| ("all", ResultSum::of(own())));
         for (kind, sum) in sums.iter().chain(all.iter()).filter(|(_, sum)| sum.runs > 0) {
             let (low, high) = wilson(sum.solved, sum.runs);
             let tally = &sum.tally;
@@ -119,7 +120,7 @@ pub(crate) fn by_agent(outcomes: &[Outcome]) -> Vec<String> {
 }
 
 /// A line for each task, a column for each agent.
-pub(crate) fn by_task(outcomes: &[Outcome]) -> Vec<String> {
+pub(crate) fn by_task(outcomes: &[TaskResult]) -> Vec<String> {
     let agents = agents(outcomes);
     let mut rows = vec![std::iter::once("task").chain(agents.iter().copied()).map(str::to_owned).collect()];
     let mut tasks: Vec<&str> = outcomes.iter().map(|outcome| outcome.task.as_str()).collect();
@@ -136,7 +137,7 @@ pub(crate) fn by_task(outcomes: &[Outcome]) -> Vec<String> {
     columns(&rows)
 }
 
-fn cell(outcome: &Outcome) -> String {
+fn cell(outcome: &TaskResult) -> String {
     let word = if outcome.solved { "solved" } else { "no" };
     format!("{word}, {} calls, {:.0} s, exit {}", outcome.tally.calls, outcome.seconds, outcome.exit)
 }
@@ -154,13 +155,13 @@ fn columns(rows: &[Vec<String>]) -> Vec<String> {
 }
 
 /// Sums and runs for a file.
-pub(crate) fn to_json(outcomes: &[Outcome]) -> Value {
+pub(crate) fn to_json(outcomes: &[TaskResult]) -> Value {
     let sums: Vec<Value> = agents(outcomes)
         .into_iter()
         .flat_map(|agent| KINDS.map(|kind| (agent, kind)))
         .filter_map(|(agent, kind)| {
             let own = outcomes.iter().filter(|outcome| outcome.agent == agent && outcome.kind == kind);
-            let sum = Sum::of(own);
+            let sum = ResultSum::of(own);
             let (low, high) = wilson(sum.solved, sum.runs);
             (sum.runs > 0).then(|| {
                 json!({
@@ -177,9 +178,10 @@ pub(crate) fn to_json(outcomes: &[Outcome]) -> Value {
 mod tests {
     use super::*;
 
-    fn outcome(agent: &str, task: &str, kind: Kind, solved: bool, exit: &str) -> Outcome {
-        let tally = Tally { calls: 2, prompt_tokens: 100, completion_tokens: 10, ..Tally::default() };
-        Outcome {
+    fn outcome(agent: &str, task: &str, kind: TaskKind, solved: bool, exit: &str) -> TaskResult {
+        let tally =
+            ProxyTally { calls: 2, prompt_tokens: 100, completion_tokens: 10, ..ProxyTally::default() };
+        TaskResult {
             task: task.to_owned(),
             kind,
             language: "c".to_owned(),
@@ -197,10 +199,10 @@ mod tests {
     #[test]
     fn sums_are_made_by_agent_and_kind() {
         let outcomes = [
-            outcome("other", "a", Kind::Change, false, "0"),
-            outcome("holon-off", "a", Kind::Change, true, "0"),
-            outcome("holon-off", "b", Kind::Change, false, "2"),
-            outcome("holon-off", "c", Kind::Ask, true, "0"),
+            outcome("other", "a", TaskKind::Change, false, "0"),
+            outcome("holon-off", "a", TaskKind::Change, true, "0"),
+            outcome("holon-off", "b", TaskKind::Change, false, "2"),
+            outcome("holon-off", "c", TaskKind::Ask, true, "0"),
         ];
         let lines = by_agent(&outcomes);
         assert_eq!(lines.len(), 1 + 3 + 1);

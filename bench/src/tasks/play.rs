@@ -7,51 +7,51 @@ use std::time::Duration;
 
 use holon_sandbox::snapshot::remove_tree;
 
-use super::contender::{Contender, Turn};
-use super::endpoint::Endpoint;
+use super::contender::{ContenderRun, TaskContender};
+use super::endpoint::MeasuredEndpoint;
 use super::grade;
-use super::limited::{self, Ended};
-use super::outcome::Outcome;
-use super::proxy::{Proxy, Source};
-use super::recording::{self, Player};
-use super::task::{Kind, Task};
-use super::workspace::{self, Judge, gist};
-use crate::Failure;
+use super::limited::{self, LimitedCommandEnd};
+use super::outcome::TaskResult;
+use super::proxy::{Proxy, ProxySource};
+use super::recording::{self, ReplyPlayer};
+use super::task::{MeasuredTask, TaskKind};
+use super::workspace::{self, GradingHome, gist};
+use crate::BenchFailure;
 
 /// Where replies come from.
 #[derive(Debug)]
-pub(crate) enum Replies {
+pub(crate) enum RepliesFrom {
     /// An endpoint; what it says is written down below a folder when there is one.
-    Asked { endpoint: Endpoint, record: Option<PathBuf> },
+    Asked { endpoint: MeasuredEndpoint, record: Option<PathBuf> },
     /// What was written down.
     Recorded(PathBuf),
 }
 
 /// The place where all of it happens.
 #[derive(Debug)]
-pub(crate) struct Ring {
+pub(crate) struct TaskRing {
     pub(crate) folder: PathBuf,
     pub(crate) model: String,
-    pub(crate) replies: Replies,
+    pub(crate) replies: RepliesFrom,
     /// For one agent in one task.
     pub(crate) limit_seconds: u64,
 }
 
 /// Whether a task is solved, and what was seen.
-struct Graded {
+struct TaskGrade {
     solved: bool,
     visible: Option<bool>,
     why: String,
 }
 
-impl Ring {
+impl TaskRing {
     /// Everybody in every task; and what has to be said about it.
     pub(crate) fn play(
         &self,
-        tasks: &[Task],
-        contenders: &[Contender],
-    ) -> Result<(Vec<Outcome>, Vec<String>), Failure> {
-        let judge = Judge::new(&self.folder.join("judge"))?;
+        tasks: &[MeasuredTask],
+        contenders: &[TaskContender],
+    ) -> Result<(Vec<TaskResult>, Vec<String>), BenchFailure> {
+        let judge = GradingHome::new(&self.folder.join("judge"))?;
         let (mut outcomes, mut notes) = (Vec::new(), Vec::new());
         for (number, task) in tasks.iter().enumerate() {
             // Nobody always follows the same neighbour, which may have warmed the endpoint's cache.
@@ -73,33 +73,39 @@ impl Ring {
         Ok((outcomes, notes))
     }
 
-    fn source(&self, task: &Task, contender: &Contender) -> Result<Source, Failure> {
+    fn source(&self, task: &MeasuredTask, contender: &TaskContender) -> Result<ProxySource, BenchFailure> {
         match &self.replies {
-            Replies::Asked { endpoint, .. } => Ok(Source::Endpoint(endpoint.clone())),
-            Replies::Recorded(folder) => Player::open(folder, &task.name, &contender.name())
-                .map(|player| Source::Recording(Mutex::new(player))),
+            RepliesFrom::Asked { endpoint, .. } => Ok(ProxySource::Endpoint(endpoint.clone())),
+            RepliesFrom::Recorded(folder) => ReplyPlayer::open(folder, &task.name, &contender.name())
+                .map(|player| ProxySource::Recording(Mutex::new(player))),
         }
     }
 
     fn turn(
         &self,
-        task: &Task,
-        contender: &Contender,
-        source: Source,
-        judge: &Judge,
-    ) -> Result<Outcome, Failure> {
+        task: &MeasuredTask,
+        contender: &TaskContender,
+        source: ProxySource,
+        judge: &GradingHome,
+    ) -> Result<TaskResult, BenchFailure> {
         let place = self.folder.join(format!("{}-{}", task.name, contender.name()));
         let [workspace, home, out] = ["workspace", "home", "out"].map(|name| place.join(name));
         fs::create_dir_all(&home).map_err(|e| format!("cannot make {}: {e}", home.display()))?;
         workspace::prepare(task, &workspace)?;
         let proxy = Proxy::start(source)?;
         let base = proxy.base();
-        let turn =
-            Turn { task, base: &base, model: &self.model, workspace: &workspace, home: &home, out: &out };
+        let turn = ContenderRun {
+            task,
+            base: &base,
+            model: &self.model,
+            workspace: &workspace,
+            home: &home,
+            out: &out,
+        };
         let limit = Duration::from_secs(self.limit_seconds);
         let ended = contender.command(&turn).and_then(|mut command| limited::run(&mut command, limit));
         let (tally, exchanges) = proxy.settle();
-        if let Replies::Asked { record: Some(folder), .. } = &self.replies {
+        if let RepliesFrom::Asked { record: Some(folder), .. } = &self.replies {
             recording::keep(folder, &task.name, &contender.name(), &exchanges)?;
         }
         drop(proxy);
@@ -109,14 +115,14 @@ impl Ring {
             Ok(ended) => grade_run(task, contender, ended, &workspace, &out, judge),
             Err(failure) => Err(failure.clone()),
         };
-        let graded = graded.unwrap_or_else(|why| Graded { solved: false, visible: None, why });
+        let graded = graded.unwrap_or_else(|why| TaskGrade { solved: false, visible: None, why });
         let why = match &ended {
             Ok(ended) if !graded.solved && !ended.good() => format!("{} ({})", graded.why, gist(ended)),
             _ => graded.why,
         };
         // Agents leave folders behind that even their owner must open first.
         let _ = remove_tree(&place);
-        Ok(Outcome {
+        Ok(TaskResult {
             task: task.name.clone(),
             kind: task.kind,
             language: task.language.clone(),
@@ -133,25 +139,25 @@ impl Ring {
 }
 
 fn grade_run(
-    task: &Task,
-    contender: &Contender,
-    ended: &Ended,
+    task: &MeasuredTask,
+    contender: &TaskContender,
+    ended: &LimitedCommandEnd,
     workspace: &Path,
     out: &Path,
-    judge: &Judge,
-) -> Result<Graded, Failure> {
+    judge: &GradingHome,
+) -> Result<TaskGrade, BenchFailure> {
     let delivered = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
-    if task.kind == Kind::Change {
+    if task.kind == TaskKind::Change {
         if contender.delivers() {
             let patch = out.join("diff.patch");
             if fs::metadata(&patch).map_or(0, |data| data.len()) == 0 {
-                return Ok(Graded { solved: false, visible: Some(false), why: "no patch".to_owned() });
+                return Ok(TaskGrade { solved: false, visible: Some(false), why: "no patch".to_owned() });
             }
             workspace::apply(&patch, workspace)?;
         }
         let judged = judge.judge(task, workspace)?;
         let solved = judged.visible && judged.hidden;
-        return Ok(Graded { solved, visible: Some(judged.visible), why: judged.said });
+        return Ok(TaskGrade { solved, visible: Some(judged.visible), why: judged.said });
     }
     let (answer, findings) = if contender.delivers() {
         let answer = ["plan.md", "summary.md"].map(delivered).join("\n") + "\n" + &ended.stdout;
@@ -160,11 +166,11 @@ fn grade_run(
         (ended.stdout.clone(), grade::findings_of_prose(&ended.stdout))
     };
     let complaint = grade::complaint(task, &answer, &findings);
-    Ok(Graded { solved: complaint.is_none(), visible: None, why: complaint.unwrap_or_default() })
+    Ok(TaskGrade { solved: complaint.is_none(), visible: None, why: complaint.unwrap_or_default() })
 }
 
-fn line(outcome: &Outcome) -> String {
-    let Outcome { task, agent, solved, exit, seconds, tally, why, .. } = outcome;
+fn line(outcome: &TaskResult) -> String {
+    let TaskResult { task, agent, solved, exit, seconds, tally, why, .. } = outcome;
     let word = if *solved { "solved" } else { "not solved" };
     let mut line = format!(
         "{task:<24} {agent:<16} {word:<10} exit {exit:<6} {seconds:>6.1} s  {:>3} calls  {:>7} + {} tokens",
@@ -181,8 +187,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::os::unix::fs::PermissionsExt;
 
-    use holon_model::cassette::{Call, Step, Turn};
-    use holon_testkit::model::{ModelServer, Scripted, Seen};
+    use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+    use holon_testkit::model::{ModelServer, ReceivedRequest, ScriptedResponse};
     use serde_json::json;
 
     use super::super::task;
@@ -197,18 +203,25 @@ mod tests {
     }
 
     /// Solves the two tasks of the test: by a call that writes a file, and by an answer.
-    fn clever(seen: &Seen) -> Scripted {
+    fn clever(seen: &ReceivedRequest) -> ScriptedResponse {
         let text = seen.body["messages"].to_string();
         let part = |task: &str, file: &str| {
             fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tasks").join(task).join(file))
                 .unwrap()
         };
         if text.contains("idle session") {
-            return Scripted::from(Turn::text(part("ask-session-timeout", "right.md")));
+            return ScriptedResponse::from(CassetteTurn::text(part("ask-session-timeout", "right.md")));
         }
         let call = |name: &str, arguments: serde_json::Value| {
-            let call = Call { name: name.to_owned(), arguments: arguments.to_string(), ..Call::default() };
-            Scripted::from(Turn { steps: vec![Step::Call(call)], ..Turn::default() })
+            let call = CassetteCall {
+                name: name.to_owned(),
+                arguments: arguments.to_string(),
+                ..CassetteCall::default()
+            };
+            ScriptedResponse::from(CassetteTurn {
+                steps: vec![CassetteStep::Call(call)],
+                ..CassetteTurn::default()
+            })
         };
         if text.contains("\"role\":\"assistant\"") {
             return call("finish", json!({"summary": "The number of pages is rounded up now."}));
@@ -221,35 +234,35 @@ mod tests {
     fn tasks_are_played_recorded_and_played_again() {
         let mut tasks = task::own();
         tasks.retain(|task| ["python-pager", "ask-session-timeout"].contains(&task.name.as_str()));
-        let (Some(program), None) = (holon(), tasks.iter().find_map(Task::lacks)) else {
+        let (Some(program), None) = (holon(), tasks.iter().find_map(MeasuredTask::lacks)) else {
             println!("SKIPPED: there is no holon binary or no python3 here");
             return;
         };
         let open = fs::Permissions::from_mode(0o755);
         let folder = tempfile::Builder::new().prefix("holon-bench-").permissions(open).tempdir().unwrap();
-        let contenders = [Contender::Holon { program, level: "off".to_owned() }];
+        let contenders = [TaskContender::Holon { program, level: "off".to_owned() }];
         let server = ModelServer::improvise(|_, seen| clever(seen));
-        let endpoint = Endpoint::new(&server.base(), None).unwrap();
+        let endpoint = MeasuredEndpoint::new(&server.base(), None).unwrap();
         let record = folder.path().join("recorded");
         recording::begin(&record, "scripted-model").unwrap();
-        let ring = |name: &str, replies| Ring {
+        let ring = |name: &str, replies| TaskRing {
             folder: folder.path().join(name),
             model: "scripted-model".to_owned(),
             replies,
             limit_seconds: 300,
         };
-        let asked = ring("asked", Replies::Asked { endpoint, record: Some(record.clone()) });
+        let asked = ring("asked", RepliesFrom::Asked { endpoint, record: Some(record.clone()) });
         let (first, notes) = asked.play(&tasks, &contenders).unwrap();
         drop(server);
         assert_eq!((first.len(), notes.len()), (2, 0));
         assert!(first.iter().all(|outcome| outcome.solved), "{first:#?}");
-        let (second, notes) = ring("again", Replies::Recorded(record)).play(&tasks, &contenders).unwrap();
+        let (second, notes) = ring("again", RepliesFrom::Recorded(record)).play(&tasks, &contenders).unwrap();
         assert_eq!((second.len(), notes.len()), (2, 0));
         for (one, other) in first.iter().zip(&second) {
             assert!(other.solved && one.task == other.task, "{other:#?}");
             assert_eq!(one.tally.calls, other.tally.calls, "{other:#?}");
         }
-        let nobody = ring("nobody", Replies::Recorded(folder.path().join("empty")));
+        let nobody = ring("nobody", RepliesFrom::Recorded(folder.path().join("empty")));
         let (none, notes) = nobody.play(&tasks, &contenders).unwrap();
         assert!(none.is_empty() && notes.len() == 2 && notes[0].contains("no recording"), "{notes:?}");
     }

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use holon_core::digest::sha256;
 use serde::Serialize;
 
-use super::endpoint::Endpoint;
-use super::http::{self, Message};
-use super::recording::{Exchange, Player};
+use super::endpoint::MeasuredEndpoint;
+use super::http::{self, HttpMessage};
+use super::recording::{RecordedExchange, ReplyPlayer};
 use super::usage;
-use crate::Failure;
+use crate::BenchFailure;
 
 /// An agent that does not finish its request in this time is gone.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,7 +25,7 @@ const ASKED: [&str; 3] = ["/completions", "/messages", "/responses"];
 
 /// What one agent used in one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Tally {
+pub(crate) struct ProxyTally {
     /// Questions to the model.
     pub(crate) calls: u64,
     pub(crate) prompt_tokens: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Tally {
     pub(crate) drifted: u64,
 }
 
-impl Tally {
+impl ProxyTally {
     /// Adds another run.
     pub(crate) fn add(&mut self, other: &Self) {
         self.calls += other.calls;
@@ -56,16 +56,16 @@ impl Tally {
 
 /// Who answers.
 #[derive(Debug)]
-pub(crate) enum Source {
-    Endpoint(Endpoint),
-    Recording(Mutex<Player>),
+pub(crate) enum ProxySource {
+    Endpoint(MeasuredEndpoint),
+    Recording(Mutex<ReplyPlayer>),
 }
 
 #[derive(Debug)]
-struct State {
-    source: Source,
-    tally: Mutex<Tally>,
-    exchanges: Mutex<Vec<Exchange>>,
+struct ProxyState {
+    source: ProxySource,
+    tally: Mutex<ProxyTally>,
+    exchanges: Mutex<Vec<RecordedExchange>>,
     over: AtomicBool,
     /// Requests that are being answered.
     busy: AtomicUsize,
@@ -75,19 +75,19 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Proxy {
     address: SocketAddr,
-    state: Arc<State>,
+    state: Arc<ProxyState>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Proxy {
     /// Listens on a free port of loopback.
-    pub(crate) fn start(source: Source) -> Result<Self, Failure> {
+    pub(crate) fn start(source: ProxySource) -> Result<Self, BenchFailure> {
         let cannot = |e: io::Error| format!("cannot listen on loopback: {e}");
         let listener = TcpListener::bind("127.0.0.1:0").map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
         let over = AtomicBool::new(false);
         let (tally, exchanges, busy) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
-        let state = State { source, tally, exchanges, over, busy };
+        let state = ProxyState { source, tally, exchanges, over, busy };
         let state = Arc::new(state);
         let own = Arc::clone(&state);
         let thread = std::thread::spawn(move || {
@@ -113,13 +113,13 @@ impl Proxy {
     }
 
     /// What was used, and what was said, once the last answer is through.
-    pub(crate) fn settle(&self) -> (Tally, Vec<Exchange>) {
+    pub(crate) fn settle(&self) -> (ProxyTally, Vec<RecordedExchange>) {
         let deadline = Instant::now() + SETTLE;
         while self.state.busy.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(2));
         }
         let mut tally = *self.state.tally.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Source::Recording(player) = &self.state.source {
+        if let ProxySource::Recording(player) = &self.state.source {
             tally.drifted = player.lock().unwrap_or_else(PoisonError::into_inner).drifted as u64;
         }
         (tally, self.state.exchanges.lock().unwrap_or_else(PoisonError::into_inner).clone())
@@ -136,7 +136,7 @@ impl Drop for Proxy {
     }
 }
 
-impl State {
+impl ProxyState {
     fn serve(&self, stream: &TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -151,7 +151,7 @@ impl State {
             }
         };
         self.count(&request, status, &body);
-        let exchange = Exchange {
+        let exchange = RecordedExchange {
             method: request.word(0).to_owned(),
             path: request.word(1).to_owned(),
             request: sha256(&request.body),
@@ -164,9 +164,9 @@ impl State {
     }
 
     /// Hands the answer on while it comes, and gives it whole.
-    fn answer(&self, request: &Message, mut stream: &TcpStream) -> io::Result<(u16, String, Vec<u8>)> {
+    fn answer(&self, request: &HttpMessage, mut stream: &TcpStream) -> io::Result<(u16, String, Vec<u8>)> {
         match &self.source {
-            Source::Endpoint(endpoint) => {
+            ProxySource::Endpoint(endpoint) => {
                 let (head, mut reply) = endpoint.ask(request)?;
                 let status = head.word(1).parse().unwrap_or(502);
                 let kind = head.header("content-type").unwrap_or("application/json").to_owned();
@@ -180,7 +180,7 @@ impl State {
                 let _ = passed.and_then(|()| http::end(&mut stream));
                 Ok((status, kind, whole))
             }
-            Source::Recording(player) => {
+            ProxySource::Recording(player) => {
                 let mut player = player.lock().unwrap_or_else(PoisonError::into_inner);
                 let next = player.next(request.word(0), request.word(1), &request.body);
                 let (status, kind, body) = next.map_or_else(
@@ -197,7 +197,7 @@ impl State {
         }
     }
 
-    fn count(&self, request: &Message, status: u16, reply: &[u8]) {
+    fn count(&self, request: &HttpMessage, status: u16, reply: &[u8]) {
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         let path = request.word(1).split('?').next().unwrap_or_default();
         if request.word(0) != "POST" || !ASKED.iter().any(|end| path.ends_with(end)) {
@@ -228,9 +228,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::io::Read;
 
-    use holon_model::Wire;
-    use holon_model::cassette::Turn;
-    use holon_testkit::model::{ModelServer, Scripted};
+    use holon_model::WireFormat;
+    use holon_model::cassette::CassetteTurn;
+    use holon_testkit::model::{ModelServer, ScriptedResponse};
 
     use super::*;
 
@@ -246,10 +246,10 @@ mod tests {
 
     #[test]
     fn what_goes_through_is_counted_and_can_be_played_again() {
-        let script = ["one", "two"].map(|text| Scripted::from(Turn::text(text)));
-        let server = ModelServer::start(Wire::Chat, script);
-        let endpoint = Endpoint::new(&server.base(), None).unwrap();
-        let proxy = Proxy::start(Source::Endpoint(endpoint)).unwrap();
+        let script = ["one", "two"].map(|text| ScriptedResponse::from(CassetteTurn::text(text)));
+        let server = ModelServer::start(WireFormat::Chat, script);
+        let endpoint = MeasuredEndpoint::new(&server.base(), None).unwrap();
+        let proxy = Proxy::start(ProxySource::Endpoint(endpoint)).unwrap();
         let chat = "/v1/chat/completions";
         let models = ask(&proxy.base(), "GET", "/v1/models", "");
         assert!(models.contains("scripted-model"), "{models}");
@@ -260,8 +260,8 @@ mod tests {
         assert_eq!((tally.calls, tally.bytes_sent, tally.refused), (2, 42, 0));
         assert!(tally.bytes_received > 40 && tally.completion_tokens > 0);
 
-        let player = Player::new(exchanges);
-        let again = Proxy::start(Source::Recording(Mutex::new(player))).unwrap();
+        let player = ReplyPlayer::new(exchanges);
+        let again = Proxy::start(ProxySource::Recording(Mutex::new(player))).unwrap();
         assert!(ask(&again.base(), "POST", chat, r#"{"stream":true,"n":2}"#).contains("two"));
         assert!(ask(&again.base(), "POST", chat, r#"{"else":true}"#).contains("one"));
         assert!(ask(&again.base(), "POST", chat, "{}").contains(" 400 "));
@@ -273,8 +273,8 @@ mod tests {
     #[test]
     fn an_endpoint_that_is_not_there_is_said() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let endpoint = Endpoint::new(&format!("http://{free}/v1"), None).unwrap();
-        let proxy = Proxy::start(Source::Endpoint(endpoint)).unwrap();
+        let endpoint = MeasuredEndpoint::new(&format!("http://{free}/v1"), None).unwrap();
+        let proxy = Proxy::start(ProxySource::Endpoint(endpoint)).unwrap();
         assert!(ask(&proxy.base(), "POST", "/v1/chat/completions", "{}").contains(" 502 "));
         assert_eq!(proxy.settle().0.refused, 1);
     }

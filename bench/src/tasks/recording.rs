@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use holon_core::digest::sha256;
 use serde::{Deserialize, Serialize};
 
-use crate::Failure;
+use crate::BenchFailure;
 
 /// One exchange. The request is known by its digest only: what agents send is theirs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Exchange {
+pub(crate) struct RecordedExchange {
     pub(crate) method: String,
     pub(crate) path: String,
     /// SHA-256 of the request's body.
@@ -25,7 +25,7 @@ pub(crate) struct Exchange {
 /// The file `recording.json` of a folder of recordings.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+struct ReplyRecordingHead {
     model: String,
 }
 
@@ -34,21 +34,28 @@ fn file(folder: &Path, task: &str, agent: &str) -> PathBuf {
 }
 
 /// Begins a folder of recordings.
-pub(crate) fn begin(folder: &Path, model: &str) -> Result<(), Failure> {
-    let head = serde_json::to_string_pretty(&Head { model: model.to_owned() }).map_err(|e| e.to_string())?;
+pub(crate) fn begin(folder: &Path, model: &str) -> Result<(), BenchFailure> {
+    let head = serde_json::to_string_pretty(&ReplyRecordingHead { model: model.to_owned() })
+        .map_err(|e| e.to_string())?;
     write(&folder.join("recording.json"), &(head + "\n"))
 }
 
 /// The model whose replies a folder holds.
-pub(crate) fn model(folder: &Path) -> Result<String, Failure> {
+pub(crate) fn model(folder: &Path) -> Result<String, BenchFailure> {
     let path = folder.join("recording.json");
     let text = fs::read_to_string(&path).map_err(|e| format!("{} is no recording: {e}", folder.display()))?;
-    let head: Head = serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    let head: ReplyRecordingHead =
+        serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(head.model)
 }
 
 /// Writes what one agent heard in one task.
-pub(crate) fn keep(folder: &Path, task: &str, agent: &str, exchanges: &[Exchange]) -> Result<(), Failure> {
+pub(crate) fn keep(
+    folder: &Path,
+    task: &str,
+    agent: &str,
+    exchanges: &[RecordedExchange],
+) -> Result<(), BenchFailure> {
     let mut text = String::new();
     for exchange in exchanges {
         text += &serde_json::to_string(exchange).map_err(|e| e.to_string())?;
@@ -57,7 +64,7 @@ pub(crate) fn keep(folder: &Path, task: &str, agent: &str, exchanges: &[Exchange
     write(&file(folder, task, agent), &text)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> Result<(), BenchFailure> {
     fs::create_dir_all(path.parent().unwrap_or(path))
         .and_then(|()| fs::write(path, text))
         .map_err(|e| format!("cannot write {}: {e}", path.display()))
@@ -65,33 +72,33 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Gives recorded replies.
 #[derive(Debug, Default)]
-pub(crate) struct Player {
-    waiting: Vec<Exchange>,
+pub(crate) struct ReplyPlayer {
+    waiting: Vec<RecordedExchange>,
     /// Questions that can be asked at any time: what models there are, and the like.
-    always: Vec<Exchange>,
+    always: Vec<RecordedExchange>,
     /// Replies that were given although the request was not the recorded one.
     pub(crate) drifted: usize,
     /// Requests for which nothing was left.
     pub(crate) missing: usize,
 }
 
-impl Player {
+impl ReplyPlayer {
     /// What this agent heard in this task; an error when nothing was recorded.
-    pub(crate) fn open(folder: &Path, task: &str, agent: &str) -> Result<Self, Failure> {
+    pub(crate) fn open(folder: &Path, task: &str, agent: &str) -> Result<Self, BenchFailure> {
         let path = file(folder, task, agent);
         let text = fs::read_to_string(&path).map_err(|e| format!("no recording {}: {e}", path.display()))?;
-        let exchanges: Result<Vec<Exchange>, _> = text.lines().map(serde_json::from_str).collect();
+        let exchanges: Result<Vec<RecordedExchange>, _> = text.lines().map(serde_json::from_str).collect();
         exchanges.map(Self::new).map_err(|e| format!("{}: {e}", path.display()))
     }
 
     /// Of these.
-    pub(crate) fn new(exchanges: Vec<Exchange>) -> Self {
+    pub(crate) fn new(exchanges: Vec<RecordedExchange>) -> Self {
         let (always, waiting) = exchanges.into_iter().partition(|exchange| exchange.method == "GET");
         Self { waiting, always, ..Self::default() }
     }
 
     /// The reply to the same request if one waits, else the next one on the same path.
-    pub(crate) fn next(&mut self, method: &str, path: &str, body: &[u8]) -> Option<Exchange> {
+    pub(crate) fn next(&mut self, method: &str, path: &str, body: &[u8]) -> Option<RecordedExchange> {
         if method == "GET" {
             return self.always.iter().find(|exchange| exchange.path == path).cloned();
         }
@@ -117,8 +124,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn exchange(method: &str, path: &str, request: &str, body: &str) -> Exchange {
-        Exchange {
+    fn exchange(method: &str, path: &str, request: &str, body: &str) -> RecordedExchange {
+        RecordedExchange {
             method: method.to_owned(),
             path: path.to_owned(),
             request: sha256(request.as_bytes()),
@@ -141,7 +148,7 @@ mod tests {
         begin(folder.path(), "small").unwrap();
         keep(folder.path(), "task", "holon-off", &all).unwrap();
         assert_eq!(model(folder.path()).unwrap(), "small");
-        let mut player = Player::open(folder.path(), "task", "holon-off").unwrap();
+        let mut player = ReplyPlayer::open(folder.path(), "task", "holon-off").unwrap();
         let mut said = |method: &str, path: &str, body: &str| {
             player.next(method, path, body.as_bytes()).map(|exchange| exchange.body)
         };
@@ -154,7 +161,7 @@ mod tests {
         assert_eq!(said("POST", chat, "three").as_deref(), Some("3"));
         assert_eq!(said("POST", chat, "four"), None);
         assert_eq!((player.drifted, player.missing), (1, 2));
-        assert!(Player::open(folder.path(), "task", "aider").is_err());
+        assert!(ReplyPlayer::open(folder.path(), "task", "aider").is_err());
         assert!(model(&folder.path().join("task")).is_err());
     }
 }

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use super::grade;
-use super::task::{Kind, Task};
-use super::workspace::{self, Judge, gist};
-use crate::Failure;
+use super::task::{MeasuredTask, TaskKind};
+use super::workspace::{self, GradingHome, gist};
+use crate::BenchFailure;
 
 /// What is wrong with one task; nothing when it is sound.
-pub(crate) fn complaints(task: &Task, judge: &Judge) -> Result<Vec<String>, Failure> {
-    if task.kind == Kind::Change { changes(task, judge) } else { answers(task) }
+pub(crate) fn complaints(task: &MeasuredTask, judge: &GradingHome) -> Result<Vec<String>, BenchFailure> {
+    if task.kind == TaskKind::Change { changes(task, judge) } else { answers(task) }
 }
 
 /// The check and the hidden tests fail on the repository, and both pass with the solution.
-fn changes(task: &Task, judge: &Judge) -> Result<Vec<String>, Failure> {
+fn changes(task: &MeasuredTask, judge: &GradingHome) -> Result<Vec<String>, BenchFailure> {
     let mut found = Vec::new();
     for (parts, line, expected) in [
         (&["repo"][..], &task.check, false),
@@ -40,7 +40,7 @@ fn changes(task: &Task, judge: &Judge) -> Result<Vec<String>, Failure> {
 }
 
 /// The right answer is right, the wrong one is not, and what is pointed at is there.
-fn answers(task: &Task) -> Result<Vec<String>, Failure> {
+fn answers(task: &MeasuredTask) -> Result<Vec<String>, BenchFailure> {
     let read = |path: &Path| {
         std::fs::read_to_string(path)
             .map_err(|e| format!("{}: cannot read {}: {e}", task.name, path.display()))
@@ -65,8 +65,8 @@ fn answers(task: &Task) -> Result<Vec<String>, Failure> {
 }
 
 /// Checks all of them and says so; true when every task that could be checked is sound.
-pub(crate) fn run(tasks: &[Task], home: &Path) -> Result<bool, Failure> {
-    let judge = Judge::new(home)?;
+pub(crate) fn run(tasks: &[MeasuredTask], home: &Path) -> Result<bool, BenchFailure> {
+    let judge = GradingHome::new(home)?;
     let (mut sound, mut skipped, mut bad) = (0, 0, 0);
     for task in tasks {
         if let Some(program) = task.lacks() {
@@ -100,10 +100,10 @@ mod tests {
     #[test]
     fn tasks_fail_as_given_and_pass_as_solved() {
         let home = tempfile::tempdir().unwrap();
-        let judge = Judge::new(home.path()).unwrap();
+        let judge = GradingHome::new(home.path()).unwrap();
         let mut found = Vec::new();
         for task in task::own() {
-            if task.kind == Kind::Change && !QUICK.contains(&task.language.as_str()) {
+            if task.kind == TaskKind::Change && !QUICK.contains(&task.language.as_str()) {
                 continue;
             }
             match task.lacks() {

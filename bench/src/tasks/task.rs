@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, command};
+use crate::{BenchFailure, command};
 
 /// What is asked of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum TaskKind {
     /// Change files until a check passes; hidden tests decide.
     Change,
     /// Write a plan.
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Ask,
 }
 
-impl Kind {
+impl TaskKind {
     /// As it is written.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -49,8 +49,8 @@ pub(crate) struct Defect {
 /// The file `task.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Described {
-    kind: Kind,
+struct TaskFile {
+    kind: TaskKind,
     language: String,
     about: String,
     goal: String,
@@ -80,12 +80,12 @@ struct Described {
 
 /// One task.
 #[derive(Debug, Clone)]
-pub(crate) struct Task {
+pub(crate) struct MeasuredTask {
     /// The name of its folder.
     pub(crate) name: String,
     /// Its folder.
     pub(crate) folder: PathBuf,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TaskKind,
     pub(crate) language: String,
     /// What kind of mistake or question it is.
     pub(crate) about: String,
@@ -105,7 +105,7 @@ pub(crate) struct Task {
 const LIMIT_SECONDS: u64 = 120;
 
 /// All tasks below a folder, by name.
-pub(crate) fn load(folder: &Path) -> Result<Vec<Task>, Failure> {
+pub(crate) fn load(folder: &Path) -> Result<Vec<MeasuredTask>, BenchFailure> {
     let entries = fs::read_dir(folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
     let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     folders.retain(|path| path.join("task.toml").is_file());
@@ -116,16 +116,16 @@ pub(crate) fn load(folder: &Path) -> Result<Vec<Task>, Failure> {
     folders.iter().map(|path| read(path)).collect()
 }
 
-fn read(folder: &Path) -> Result<Task, Failure> {
+fn read(folder: &Path) -> Result<MeasuredTask, BenchFailure> {
     let path = folder.join("task.toml");
     let text = fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     parse(&name, folder, &text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-fn parse(name: &str, folder: &Path, text: &str) -> Result<Task, Failure> {
-    let found: Described = toml::from_str(text).map_err(|e| e.to_string())?;
-    let task = Task {
+fn parse(name: &str, folder: &Path, text: &str) -> Result<MeasuredTask, BenchFailure> {
+    let found: TaskFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    let task = MeasuredTask {
         name: name.to_owned(),
         folder: folder.to_owned(),
         kind: found.kind,
@@ -145,19 +145,19 @@ fn parse(name: &str, folder: &Path, text: &str) -> Result<Task, Failure> {
     Ok(task)
 }
 
-impl Task {
+impl MeasuredTask {
     /// What its kind needs is there, and expressions are expressions.
-    fn sound(&self) -> Result<(), Failure> {
+    fn sound(&self) -> Result<(), BenchFailure> {
         let need = |there: bool, what: &str| {
             if there { Ok(()) } else { Err(format!("a task of the kind {} needs {what}", self.kind.name())) }
         };
         match self.kind {
-            Kind::Change => {
+            TaskKind::Change => {
                 need(!self.check.is_empty() && !self.hidden.is_empty(), "`check` and `hidden`")?;
                 need(!self.sources.is_empty() && !self.tests.is_empty(), "`sources` and `tests`")?;
             }
-            Kind::Review => need(!self.defects.is_empty(), "a [[defect]]")?,
-            Kind::Plan | Kind::Ask => need(!self.expect.is_empty(), "`expect`")?,
+            TaskKind::Review => need(!self.defects.is_empty(), "a [[defect]]")?,
+            TaskKind::Plan | TaskKind::Ask => need(!self.expect.is_empty(), "`expect`")?,
         }
         programs(&self.language)?;
         let words = self.defects.iter().map(|defect| &defect.words);
@@ -169,7 +169,7 @@ impl Task {
 
     /// The program that is missing for it here, if one is.
     pub(crate) fn lacks(&self) -> Option<&'static str> {
-        if self.kind != Kind::Change {
+        if self.kind != TaskKind::Change {
             return None;
         }
         let needed = programs(&self.language).unwrap_or_default();
@@ -183,7 +183,7 @@ impl Task {
 }
 
 /// What has to be installed for a language.
-fn programs(language: &str) -> Result<&'static [&'static str], Failure> {
+fn programs(language: &str) -> Result<&'static [&'static str], BenchFailure> {
     let needed: &[&str] = match language {
         "c" => &["make", "cc"],
         "go" => &["go"],
@@ -199,7 +199,7 @@ fn programs(language: &str) -> Result<&'static [&'static str], Failure> {
 }
 
 /// The order in which tasks are played: the same for the same seed.
-pub(crate) fn shuffle(tasks: &mut [Task], seed: u64) {
+pub(crate) fn shuffle(tasks: &mut [MeasuredTask], seed: u64) {
     let mut state = seed;
     for last in (1..tasks.len()).rev() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -210,7 +210,7 @@ pub(crate) fn shuffle(tasks: &mut [Task], seed: u64) {
 
 /// Where the tasks are, for tests.
 #[cfg(test)]
-pub(crate) fn own() -> Vec<Task> {
+pub(crate) fn own() -> Vec<MeasuredTask> {
     #![allow(clippy::unwrap_used)]
     load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tasks")).unwrap()
 }
@@ -228,7 +228,10 @@ mod tests {
                     check = 'make'\nhidden = 'make h'\nsources = ['a.c']\ntests = ['t.c']\n";
         let parse = |text: &str| super::parse("x", Path::new("/x"), text);
         let task = parse(good).unwrap();
-        assert_eq!((task.kind, task.name.as_str(), task.limit_seconds), (Kind::Change, "x", LIMIT_SECONDS));
+        assert_eq!(
+            (task.kind, task.name.as_str(), task.limit_seconds),
+            (TaskKind::Change, "x", LIMIT_SECONDS)
+        );
         for (part, instead, complaint) in [
             ("hidden = 'make h'\n", "", "`hidden`"),
             ("'c'", "'cobol'", "cobol"),
@@ -247,9 +250,9 @@ mod tests {
     fn there_are_tasks_of_all_kinds_in_many_languages() {
         let tasks = own();
         let of = |kind| tasks.iter().filter(|task| task.kind == kind).count();
-        assert!(of(Kind::Change) >= 30, "{}", of(Kind::Change));
-        assert!([Kind::Plan, Kind::Review, Kind::Ask].iter().all(|kind| of(*kind) >= 4));
-        let changes = tasks.iter().filter(|task| task.kind == Kind::Change);
+        assert!(of(TaskKind::Change) >= 30, "{}", of(TaskKind::Change));
+        assert!([TaskKind::Plan, TaskKind::Review, TaskKind::Ask].iter().all(|kind| of(*kind) >= 4));
+        let changes = tasks.iter().filter(|task| task.kind == TaskKind::Change);
         let languages: BTreeSet<&str> = changes.map(|task| task.language.as_str()).collect();
         assert!(languages.len() >= 6, "{languages:?}");
         for task in &tasks {

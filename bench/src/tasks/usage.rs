@@ -7,7 +7,7 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// Tokens of one exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Tokens {
+pub(crate) struct ExchangeTokens {
     pub(crate) prompt: u64,
     pub(crate) completion: u64,
     /// Made from bytes, because the reply does not say.
@@ -15,7 +15,7 @@ pub(crate) struct Tokens {
 }
 
 /// From the reply, whole or as a stream, of any wire; else from the bytes.
-pub(crate) fn tokens(request: &[u8], reply: &[u8]) -> Tokens {
+pub(crate) fn tokens(request: &[u8], reply: &[u8]) -> ExchangeTokens {
     let text = String::from_utf8_lossy(reply);
     let events = events(&text);
     let (mut prompt, mut completion) = (None, None);
@@ -32,7 +32,7 @@ pub(crate) fn tokens(request: &[u8], reply: &[u8]) -> Tokens {
     let estimated = prompt.is_none() || completion.is_none();
     let guess = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
     let said: usize = events.iter().map(said).sum();
-    Tokens {
+    ExchangeTokens {
         prompt: prompt.unwrap_or_else(|| guess(request.len())),
         completion: completion.unwrap_or_else(|| guess(said)),
         estimated,
@@ -71,7 +71,7 @@ mod tests {
     fn tokens_are_read_from_all_wires() {
         let check = |reply: &str, prompt, completion, estimated| {
             let found = tokens(&[b'x'; 40], reply.as_bytes());
-            assert_eq!(found, Tokens { prompt, completion, estimated }, "{reply}");
+            assert_eq!(found, ExchangeTokens { prompt, completion, estimated }, "{reply}");
         };
         check(r#"{"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3}}"#, 12, 3, false);
         check(

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::limited::{self, Ended};
-use super::task::{Kind, Task};
-use crate::{Failure, command};
+use super::limited::{self, LimitedCommandEnd};
+use super::task::{MeasuredTask, TaskKind};
+use crate::{BenchFailure, command};
 
 /// Copies a folder's content over another; what is not there yet is made.
-pub(crate) fn lay(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(crate) fn lay(from: &Path, to: &Path) -> Result<(), BenchFailure> {
     let refuse = |e: std::io::Error| format!("cannot copy {}: {e}", from.display());
     fs::create_dir_all(to).map_err(refuse)?;
     for entry in fs::read_dir(from).map_err(refuse)? {
@@ -29,7 +29,7 @@ pub(crate) fn lay(from: &Path, to: &Path) -> Result<(), Failure> {
 }
 
 /// A fresh repository of the task: committed, and for a review with the change laid over the commit.
-pub(crate) fn prepare(task: &Task, place: &Path) -> Result<(), Failure> {
+pub(crate) fn prepare(task: &MeasuredTask, place: &Path) -> Result<(), BenchFailure> {
     lay(&task.part("repo"), place)?;
     if task.part("base").is_dir() {
         lay(&task.part("base"), place)?;
@@ -41,12 +41,12 @@ pub(crate) fn prepare(task: &Task, place: &Path) -> Result<(), Failure> {
 }
 
 /// Applies a patch that an agent delivered.
-pub(crate) fn apply(patch: &Path, place: &Path) -> Result<(), Failure> {
+pub(crate) fn apply(patch: &Path, place: &Path) -> Result<(), BenchFailure> {
     let patch = patch.to_string_lossy();
     git(place, &["apply", "--binary", "--whitespace=nowarn", &patch])
 }
 
-fn git(place: &Path, arguments: &[&str]) -> Result<(), Failure> {
+fn git(place: &Path, arguments: &[&str]) -> Result<(), BenchFailure> {
     let mut git = Command::new("git");
     git.current_dir(place).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
     for (who, name) in [("AUTHOR", "Bench"), ("COMMITTER", "Bench")] {
@@ -58,13 +58,13 @@ fn git(place: &Path, arguments: &[&str]) -> Result<(), Failure> {
 
 /// Where checks run: a home of their own, and caches that all of them share.
 #[derive(Debug, Clone)]
-pub(crate) struct Judge {
+pub(crate) struct GradingHome {
     home: PathBuf,
 }
 
 /// What became of a changed tree.
 #[derive(Debug, Clone)]
-pub(crate) struct Judged {
+pub(crate) struct GradedTree {
     /// The check the agent could see, with the tests as they were.
     pub(crate) visible: bool,
     /// The hidden tests.
@@ -73,15 +73,20 @@ pub(crate) struct Judged {
     pub(crate) said: String,
 }
 
-impl Judge {
+impl GradingHome {
     /// With its home in this folder.
-    pub(crate) fn new(home: &Path) -> Result<Self, Failure> {
+    pub(crate) fn new(home: &Path) -> Result<Self, BenchFailure> {
         fs::create_dir_all(home).map_err(|e| format!("cannot make {}: {e}", home.display()))?;
         Ok(Self { home: home.to_owned() })
     }
 
     /// One command in a tree.
-    pub(crate) fn run(&self, task: &Task, line: &str, place: &Path) -> Result<Ended, Failure> {
+    pub(crate) fn run(
+        &self,
+        task: &MeasuredTask,
+        line: &str,
+        place: &Path,
+    ) -> Result<LimitedCommandEnd, BenchFailure> {
         let mut command = Command::new("sh");
         command.args(["-c", line]).current_dir(place).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", &self.home);
@@ -97,8 +102,8 @@ impl Judge {
     }
 
     /// Puts the tests back, lays the hidden ones in, and runs both commands.
-    pub(crate) fn judge(&self, task: &Task, place: &Path) -> Result<Judged, Failure> {
-        debug_assert_eq!(task.kind, Kind::Change);
+    pub(crate) fn judge(&self, task: &MeasuredTask, place: &Path) -> Result<GradedTree, BenchFailure> {
+        debug_assert_eq!(task.kind, TaskKind::Change);
         for test in &task.tests {
             let (from, to) = (task.part("repo").join(test), place.join(test));
             let _ = fs::remove_file(&to);
@@ -110,12 +115,12 @@ impl Judge {
         lay(&task.part("hidden"), place)?;
         let hidden = self.run(task, &task.hidden, place)?;
         let said = [&visible, &hidden].into_iter().find(|ended| !ended.good()).map(gist).unwrap_or_default();
-        Ok(Judged { visible: visible.good(), hidden: hidden.good(), said })
+        Ok(GradedTree { visible: visible.good(), hidden: hidden.good(), said })
     }
 }
 
 /// The last lines of what a command said.
-pub(crate) fn gist(ended: &Ended) -> String {
+pub(crate) fn gist(ended: &LimitedCommandEnd) -> String {
     let all = format!("{}\n{}", ended.stdout, ended.stderr);
     let lines: Vec<&str> = all.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let said = lines[lines.len().saturating_sub(3)..].join(" / ");

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use holon_model::cassette::folded;
 
-use crate::check::CheckRun;
-use crate::conversation::Conversation;
-use crate::steward::Evidence;
-use crate::turn::{Flow, Turn};
+use crate::check::AgentCheckRun;
+use crate::conversation::AgentConversation;
+use crate::supervisor_hook::ToolCallEvidence;
+use crate::turn::{AgentTurn, TurnFlow};
 
 /// How long a check may take here that was quick before; one that takes longer is not run again.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Which checks are to speak, and what they said last.
 #[derive(Debug, Default)]
-pub(crate) struct AfterEdit {
+pub(crate) struct QuickChecksAfterEdit {
     /// Those that are run.
     quick: Vec<String>,
     /// Those whose last answer is older than the last edit.
@@ -26,19 +26,19 @@ pub(crate) struct AfterEdit {
     told: BTreeMap<String, String>,
 }
 
-impl AfterEdit {
+impl QuickChecksAfterEdit {
     pub(crate) fn new(quick: &[String]) -> Self {
         Self { quick: quick.to_vec(), ..Self::default() }
     }
 
     /// Learns from a call whether a check has something new to say; one that the model ran itself has said it.
-    pub(crate) fn hear(&mut self, evidence: &[Evidence]) {
+    pub(crate) fn hear(&mut self, evidence: &[ToolCallEvidence]) {
         for one in evidence {
             match one {
-                Evidence::Changed { before, after, .. } if before != after => {
+                ToolCallEvidence::Changed { before, after, .. } if before != after => {
                     self.outdated.clone_from(&self.quick);
                 }
-                Evidence::Ran { command, .. } => {
+                ToolCallEvidence::Ran { command, .. } => {
                     self.outdated.retain(|check| check.trim() != command.trim());
                     self.told.remove(command.trim());
                 }
@@ -48,7 +48,7 @@ impl AfterEdit {
     }
 
     /// What the model is told of a check that ran; nothing of one that did not come to its end.
-    fn words(&mut self, command: &str, ran: &CheckRun) -> Option<String> {
+    fn words(&mut self, command: &str, ran: &AgentCheckRun) -> Option<String> {
         let Some(exit) = ran.exit else {
             self.quick.retain(|check| check != command);
             return None;
@@ -70,9 +70,9 @@ impl AfterEdit {
     }
 }
 
-impl Turn<'_> {
+impl AgentTurn<'_> {
     /// Lets the checks speak that an edit may have changed the answer of.
-    pub(crate) async fn check_after_edit(&mut self, conversation: &mut Conversation) -> Flow {
+    pub(crate) async fn check_after_edit(&mut self, conversation: &mut AgentConversation) -> TurnFlow {
         let Some(checker) = self.agent.checker else { return Continue(()) };
         for command in std::mem::take(&mut self.after_edit.outdated) {
             let Ok(Some(ran)) = self.agent.cancel.race(checker.run(&command, LIMIT)).await else {
@@ -101,34 +101,38 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn edit() -> Vec<Evidence> {
-        vec![Evidence::Changed { path: "a".into(), before: Some("1".into()), after: Some("2".into()) }]
+    fn edit() -> Vec<ToolCallEvidence> {
+        vec![ToolCallEvidence::Changed {
+            path: "a".into(),
+            before: Some("1".into()),
+            after: Some("2".into()),
+        }]
     }
 
-    fn own_run(command: &str) -> Vec<Evidence> {
-        vec![Evidence::Ran { command: command.into(), exit: Some(1), output_sha256: String::new() }]
+    fn own_run(command: &str) -> Vec<ToolCallEvidence> {
+        vec![ToolCallEvidence::Ran { command: command.into(), exit: Some(1), output_sha256: String::new() }]
     }
 
-    fn ran(exit: Option<i32>, failing: &str) -> CheckRun {
-        CheckRun { exit, output: failing.into(), failing: failing.into(), duration_ms: 1 }
+    fn ran(exit: Option<i32>, failing: &str) -> AgentCheckRun {
+        AgentCheckRun { exit, output: failing.into(), failing: failing.into(), duration_ms: 1 }
     }
 
     #[test]
     fn a_check_speaks_after_an_edit_unless_the_model_ran_it_since() {
-        let mut after = AfterEdit::new(&["make test".into(), "make lint".into()]);
+        let mut after = QuickChecksAfterEdit::new(&["make test".into(), "make lint".into()]);
         after.hear(&own_run("make"));
         assert!(after.outdated.is_empty(), "nothing was edited");
         after.hear(&edit());
         after.hear(&own_run("make test "));
         assert_eq!(after.outdated, ["make lint"]);
         after.outdated.clear();
-        after.hear(&[Evidence::Changed { path: "a".into(), before: None, after: None }]);
+        after.hear(&[ToolCallEvidence::Changed { path: "a".into(), before: None, after: None }]);
         assert!(after.outdated.is_empty(), "nothing came of it");
     }
 
     #[test]
     fn the_same_words_are_not_told_twice_and_nothing_untrue_is() {
-        let mut after = AfterEdit::new(&["t".into()]);
+        let mut after = QuickChecksAfterEdit::new(&["t".into()]);
         let first = after.words("t", &ran(Some(1), "boom in 0.10s")).unwrap();
         assert!(first.contains("exit code 1") && first.contains("boom"), "{first}");
         let second = after.words("t", &ran(Some(1), "boom in 0.22s")).unwrap();
@@ -143,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_check_that_takes_too_long_is_not_run_again() {
-        let mut after = AfterEdit::new(&["t".into()]);
+        let mut after = QuickChecksAfterEdit::new(&["t".into()]);
         assert_eq!(after.words("t", &ran(None, "half")), None);
         after.hear(&edit());
         assert!(after.outdated.is_empty());

@@ -3,53 +3,53 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use holon_core::event::Body;
-use holon_hands::Hands;
-use holon_model::{Cancel, Provider};
+use holon_core::event::EventBody;
+use holon_hands::ToolExecutor;
+use holon_model::{ModelCancel, Provider};
 
 use crate::artifacts::store_report;
-use crate::budget::Budget;
-use crate::check::Checker;
-use crate::conversation::Conversation;
-use crate::ended::{Ended, Reason};
-use crate::mcp::Servers;
-use crate::person::{Answer, Person};
-use crate::settings::Settings;
-use crate::steward::{Steward, Trusting};
-use crate::turn::Turn;
-use crate::watcher::{Nobody, Watcher};
+use crate::budget::TurnBudget;
+use crate::check::CheckRunner;
+use crate::conversation::AgentConversation;
+use crate::ended::{TurnEndReason, TurnResult};
+use crate::mcp::McpServers;
+use crate::person::{PersonPrompt, PersonReply};
+use crate::settings::TurnSettings;
+use crate::supervisor_hook::{NoSupervisor, SupervisorHook};
+use crate::turn::AgentTurn;
+use crate::watcher::{AgentEventSink, NoEventSink};
 
 /// A turn on its way.
-pub type Going<'a> = Pin<Box<dyn Future<Output = Ended> + Send + 'a>>;
+pub type PendingTurn<'a> = Pin<Box<dyn Future<Output = TurnResult> + Send + 'a>>;
 
 /// The native agent, ready for turns of one conversation after another.
-pub struct Agent<'a> {
+pub struct NativeAgent<'a> {
     pub(crate) model: &'a dyn Provider,
-    pub(crate) hands: &'a dyn Hands,
-    pub(crate) settings: &'a Settings,
-    pub(crate) cancel: &'a Cancel,
-    pub(crate) watcher: &'a dyn Watcher,
-    pub(crate) steward: &'a dyn Steward,
-    pub(crate) person: Option<&'a dyn Person>,
-    pub(crate) servers: Option<&'a Servers>,
-    pub(crate) checker: Option<&'a dyn Checker>,
+    pub(crate) hands: &'a dyn ToolExecutor,
+    pub(crate) settings: &'a TurnSettings,
+    pub(crate) cancel: &'a ModelCancel,
+    pub(crate) watcher: &'a dyn AgentEventSink,
+    pub(crate) steward: &'a dyn SupervisorHook,
+    pub(crate) person: Option<&'a dyn PersonPrompt>,
+    pub(crate) servers: Option<&'a McpServers>,
+    pub(crate) checker: Option<&'a dyn CheckRunner>,
 }
 
-impl<'a> Agent<'a> {
+impl<'a> NativeAgent<'a> {
     /// An agent nobody watches, who can ask nobody.
     pub fn new(
         model: &'a dyn Provider,
-        hands: &'a dyn Hands,
-        settings: &'a Settings,
-        cancel: &'a Cancel,
+        hands: &'a dyn ToolExecutor,
+        settings: &'a TurnSettings,
+        cancel: &'a ModelCancel,
     ) -> Self {
         Self {
             model,
             hands,
             settings,
             cancel,
-            watcher: &Nobody,
-            steward: &Trusting,
+            watcher: &NoEventSink,
+            steward: &NoSupervisor,
             person: None,
             servers: None,
             checker: None,
@@ -58,38 +58,38 @@ impl<'a> Agent<'a> {
 
     /// Tells everything that happens to this watcher.
     #[must_use]
-    pub fn watched_by(self, watcher: &'a dyn Watcher) -> Self {
+    pub fn watched_by(self, watcher: &'a dyn AgentEventSink) -> Self {
         Self { watcher, ..self }
     }
 
     /// Puts the turn under a steward.
     #[must_use]
-    pub fn under(self, steward: &'a dyn Steward) -> Self {
+    pub fn under(self, steward: &'a dyn SupervisorHook) -> Self {
         Self { steward, ..self }
     }
 
     /// Says who can be asked; without anyone, what needs a person is denied.
     #[must_use]
-    pub fn asking(self, person: &'a dyn Person) -> Self {
+    pub fn asking(self, person: &'a dyn PersonPrompt) -> Self {
         Self { person: Some(person), ..self }
     }
 
     /// Offers the tools of these servers too, as far as the mode allows them.
     #[must_use]
-    pub fn served_by(self, servers: &'a Servers) -> Self {
+    pub fn served_by(self, servers: &'a McpServers) -> Self {
         Self { servers: Some(servers), ..self }
     }
 
     /// Runs checks that the model did not ask for with this; without one, the hands run those of the steward.
     #[must_use]
-    pub fn checked_by(self, checker: &'a dyn Checker) -> Self {
+    pub fn checked_by(self, checker: &'a dyn CheckRunner) -> Self {
         Self { checker: Some(checker), ..self }
     }
 
     /// Takes a message and goes on until the turn ends. The first message of a conversation is its goal.
     ///
     /// Questions that are still open count as not answered.
-    pub fn turn<'t>(&'t self, conversation: &'t mut Conversation, message: &'t str) -> Going<'t> {
+    pub fn turn<'t>(&'t self, conversation: &'t mut AgentConversation, message: &'t str) -> PendingTurn<'t> {
         Box::pin(async move {
             conversation.give_up_waiting();
             // What was said about an earlier goal ends with it.
@@ -99,32 +99,40 @@ impl<'a> Agent<'a> {
         })
     }
 
-    /// Goes on after [`Reason::Interrupted`], with an answer to each of its asks; too few count as not answered.
+    /// Goes on after [`TurnEndReason::Interrupted`], with an answer to each of its asks; too few count as not answered.
     ///
     /// The agent must be [`asking`](Self::asking) someone, as it was before: where nobody can be asked, what needs a person
     /// stays denied. Without anything to answer it simply goes on, as after a model that failed.
-    pub fn resume<'t>(&'t self, conversation: &'t mut Conversation, answers: Vec<Answer>) -> Going<'t> {
+    pub fn resume<'t>(
+        &'t self,
+        conversation: &'t mut AgentConversation,
+        answers: Vec<PersonReply>,
+    ) -> PendingTurn<'t> {
         Box::pin(self.go_on(conversation, Some(answers)))
     }
 
-    async fn go_on(&self, conversation: &mut Conversation, answers: Option<Vec<Answer>>) -> Ended {
-        let budget = Budget::new(self.settings.limits);
+    async fn go_on(
+        &self,
+        conversation: &mut AgentConversation,
+        answers: Option<Vec<PersonReply>>,
+    ) -> TurnResult {
+        let budget = TurnBudget::new(self.settings.limits);
         let before = conversation.usage;
-        let mut turn = Turn::new(self, &budget, before);
+        let mut turn = AgentTurn::new(self, &budget, before);
         let reason = turn.run(conversation, answers).await;
         let (rounds, usage) = budget.spent();
         conversation.usage = before;
         conversation.usage += usage;
-        if matches!(reason, Reason::Stopped(_))
+        if matches!(reason, TurnEndReason::Stopped(_))
             && let Some(report) = self.steward.report()
         {
             store_report(self, conversation, &turn.text, &report).await;
         }
         self.steward.keep(conversation);
-        if let Reason::Limit(limit) = reason {
+        if let TurnEndReason::Limit(limit) = reason {
             let (limit, value) = (limit.name().to_owned(), budget.value(limit));
-            self.watcher.tell(Body::LimitHit { limit, value });
+            self.watcher.tell(EventBody::LimitHit { limit, value });
         }
-        Ended { reason, text: turn.text, usage, rounds }
+        TurnResult { reason, text: turn.text, usage, rounds }
     }
 }

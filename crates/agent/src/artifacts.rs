@@ -1,11 +1,11 @@
 //! What a run must hand over, and what of it is not there yet.
 
-use holon_hands::{Deed, Expectation};
+use holon_hands::{FileExpectation, ToolRequest};
 
-use crate::agent::Agent;
-use crate::conversation::Conversation;
+use crate::agent::NativeAgent;
+use crate::conversation::AgentConversation;
 
-impl Agent<'_> {
+impl NativeAgent<'_> {
     /// Where an artifact goes, as the hands know it.
     pub(crate) fn output_path(&self, name: &str) -> String {
         format!("{}/{name}", self.settings.output.trim_end_matches('/'))
@@ -13,7 +13,7 @@ impl Agent<'_> {
 }
 
 /// Artifacts that are required and not there, each with the way to hand it over.
-pub(crate) async fn missing(agent: &Agent<'_>, conversation: &Conversation) -> Vec<String> {
+pub(crate) async fn missing(agent: &NativeAgent<'_>, conversation: &AgentConversation) -> Vec<String> {
     let mut missing = Vec::new();
     for name in &agent.settings.required {
         let made_by_host = name == "diff.patch";
@@ -37,15 +37,15 @@ pub(crate) fn way(name: &str) -> &'static str {
 }
 
 /// Whether the agent wrote it in another way, such as by a command.
-async fn is_there(agent: &Agent<'_>, name: &str) -> bool {
-    let deed = Deed::Read { path: agent.output_path(name), from_line: 1, lines: 1, max_bytes: 64 };
+async fn is_there(agent: &NativeAgent<'_>, name: &str) -> bool {
+    let deed = ToolRequest::Read { path: agent.output_path(name), from_line: 1, lines: 1, max_bytes: 64 };
     agent.hands.carry_out(deed, None).await.is_ok()
 }
 
 /// Puts what people have to know about a stopped turn into the summary, below what the model said there.
 pub(crate) async fn store_report(
-    agent: &Agent<'_>,
-    conversation: &mut Conversation,
+    agent: &NativeAgent<'_>,
+    conversation: &mut AgentConversation,
     said: &str,
     report: &str,
 ) {
@@ -56,14 +56,14 @@ pub(crate) async fn store_report(
     let said = if conversation.facts.handed.contains(name) { said.trim() } else { "" };
     let bytes = format!("{said}\n\n{}\n", report.trim()).trim_start().as_bytes().to_vec();
     let path = agent.output_path(name);
-    let deed = Deed::Store { path, bytes, expect: Expectation::Any, executable: None };
+    let deed = ToolRequest::Store { path, bytes, expect: FileExpectation::Any, executable: None };
     if agent.hands.carry_out(deed, None).await.is_ok() {
         conversation.facts.handed.insert(name.to_owned());
     }
 }
 
 /// Writes the last words as the summary, if one is wanted and there is none.
-pub(crate) async fn store_summary(agent: &Agent<'_>, conversation: &mut Conversation, text: &str) {
+pub(crate) async fn store_summary(agent: &NativeAgent<'_>, conversation: &mut AgentConversation, text: &str) {
     let name = "summary.md";
     let wanted = agent.settings.required.iter().any(|known| known == name);
     let said = text.chars().any(char::is_alphanumeric);
@@ -72,7 +72,7 @@ pub(crate) async fn store_summary(agent: &Agent<'_>, conversation: &mut Conversa
     }
     let bytes = format!("{}\n", text.trim()).into_bytes();
     let path = agent.output_path(name);
-    let deed = Deed::Store { path, bytes, expect: Expectation::Absent, executable: None };
+    let deed = ToolRequest::Store { path, bytes, expect: FileExpectation::Absent, executable: None };
     if agent.hands.carry_out(deed, None).await.is_ok() {
         conversation.facts.handed.insert(name.to_owned());
     }

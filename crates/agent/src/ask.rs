@@ -3,33 +3,38 @@
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::{Duration, Instant};
 
-use holon_core::event::Body;
-use holon_model::{Delta, ErrorKind, ModelError, Reply, Request, Sink, Stop, Usage};
+use holon_core::event::EventBody;
+use holon_model::{
+    DeltaSink, ModelError, ModelErrorKind, ModelReply, ModelRequest, ReplyDelta, ReplyStop, TokenUsage,
+};
 
 use crate::compact::compact;
 use crate::context::request_bytes;
-use crate::conversation::Conversation;
-use crate::ended::Reason;
+use crate::conversation::AgentConversation;
+use crate::ended::TurnEndReason;
 use crate::fit;
-use crate::turn::{Flow, Turn};
-use crate::watcher::Watcher;
+use crate::turn::{AgentTurn, TurnFlow};
+use crate::watcher::AgentEventSink;
 
-impl Turn<'_> {
+impl AgentTurn<'_> {
     /// Asks the model; `None` when room had to be made and it must be asked again.
-    pub(crate) async fn reply(&mut self, conversation: &mut Conversation) -> Flow<Option<Reply>> {
+    pub(crate) async fn reply(
+        &mut self,
+        conversation: &mut AgentConversation,
+    ) -> TurnFlow<Option<ModelReply>> {
         let settings = self.agent.settings;
         let prompt = conversation.gauge.tokens(self.bytes(conversation));
-        let request = Request {
+        let request = ModelRequest {
             model: settings.model.clone(),
             system: settings.system.clone(),
             messages: conversation.for_request(),
             tools: self.told.clone(),
             max_output: settings.max_output.map(|most| fit::reply(most, settings.window, prompt)),
             effort: settings.effort,
-            ..Request::default()
+            ..ModelRequest::default()
         };
         let bytes = request_bytes(&request.system, &request.tools, &request.messages);
-        let (mut pieces, begun) = (Pieces(self.agent.watcher), Instant::now());
+        let (mut pieces, begun) = (ReplyForwarder(self.agent.watcher), Instant::now());
         let outcome = self.agent.model.stream(&request, &mut pieces, self.agent.cancel).await;
         self.tell_answer(begun, &outcome);
         let reply = match outcome {
@@ -41,11 +46,13 @@ impl Turn<'_> {
             self.budget.spend(settings.prices.map_or(usage, |prices| usage.priced(&prices)));
             let mut total = self.before;
             total += self.budget.spent().1;
-            self.agent.watcher.tell(Body::Usage { total: total.into() });
+            self.agent.watcher.tell(EventBody::Usage { total: total.into() });
         }
-        if reply.stop == Stop::ContextFull {
-            let full =
-                ModelError::new(ErrorKind::ContextOverflow, "the window was full before the answer ended");
+        if reply.stop == ReplyStop::ContextFull {
+            let full = ModelError::new(
+                ModelErrorKind::ContextOverflow,
+                "the window was full before the answer ended",
+            );
             return self.failed(conversation, full, bytes);
         }
         self.squeezed = false;
@@ -53,12 +60,12 @@ impl Turn<'_> {
     }
 
     /// Says what became of a request, without a word of it.
-    fn tell_answer(&self, begun: Instant, outcome: &Result<Reply, ModelError>) {
+    fn tell_answer(&self, begun: Instant, outcome: &Result<ModelReply, ModelError>) {
         let settings = self.agent.settings;
         let (reply, error) = (outcome.as_ref().ok(), outcome.as_ref().err());
         let usage = reply.and_then(|reply| reply.usage);
-        let priced = |usage: Usage| settings.prices.map_or(usage, |prices| usage.priced(&prices));
-        self.agent.watcher.tell(Body::ModelAnswered {
+        let priced = |usage: TokenUsage| settings.prices.map_or(usage, |prices| usage.priced(&prices));
+        self.agent.watcher.tell(EventBody::ModelAnswered {
             provider: self.agent.model.name().to_owned(),
             model: settings.model.clone(),
             response_model: reply.and_then(|reply| reply.model.clone()),
@@ -72,54 +79,54 @@ impl Turn<'_> {
     /// An overflow is mended once by making room; every other failure ends the turn.
     fn failed(
         &mut self,
-        conversation: &mut Conversation,
+        conversation: &mut AgentConversation,
         error: ModelError,
         bytes: u64,
-    ) -> Flow<Option<Reply>> {
+    ) -> TurnFlow<Option<ModelReply>> {
         match error.kind {
-            ErrorKind::Cancelled => Break(Reason::Cancelled),
-            ErrorKind::Refused => Break(Reason::Refused(error.message)),
-            ErrorKind::ContextOverflow if !self.squeezed && self.make_room(conversation, bytes / 2) => {
+            ModelErrorKind::Cancelled => Break(TurnEndReason::Cancelled),
+            ModelErrorKind::Refused => Break(TurnEndReason::Refused(error.message)),
+            ModelErrorKind::ContextOverflow if !self.squeezed && self.make_room(conversation, bytes / 2) => {
                 self.squeezed = true;
                 Continue(None)
             }
-            _ => Break(Reason::ModelFailed(error)),
+            _ => Break(TurnEndReason::ModelFailed(error)),
         }
     }
 
     /// Brings the next request down to so many bytes; says whether that changed anything.
-    pub(crate) fn make_room(&mut self, conversation: &mut Conversation, most: u64) -> bool {
+    pub(crate) fn make_room(&mut self, conversation: &mut AgentConversation, most: u64) -> bool {
         let before = conversation.gauge.tokens(self.bytes(conversation));
         let fixed = request_bytes(&self.agent.settings.system, &self.told, &[]);
         let changed = compact(conversation, &self.agent.settings.profile.name, most.saturating_sub(fixed));
         if changed {
             let after = conversation.gauge.tokens(self.bytes(conversation));
-            self.agent.watcher.tell(Body::Compacted { before, after });
+            self.agent.watcher.tell(EventBody::Compacted { before, after });
         }
         changed
     }
 
-    pub(crate) fn bytes(&self, conversation: &Conversation) -> u64 {
+    pub(crate) fn bytes(&self, conversation: &AgentConversation) -> u64 {
         request_bytes(&self.agent.settings.system, &self.told, &conversation.messages)
     }
 }
 
 /// Passes the pieces of a reply on.
-struct Pieces<'a>(&'a dyn Watcher);
+struct ReplyForwarder<'a>(&'a dyn AgentEventSink);
 
-impl Sink for Pieces<'_> {
-    fn delta(&mut self, delta: Delta) {
+impl DeltaSink for ReplyForwarder<'_> {
+    fn delta(&mut self, delta: ReplyDelta) {
         match delta {
-            Delta::Text(text) => self.0.tell(Body::MessageDelta { text }),
-            Delta::Reasoning(text) => self.0.tell(Body::ReasoningDelta { text }),
-            Delta::Restart => self.0.tell(Body::MessageRestarted {}),
+            ReplyDelta::Text(text) => self.0.tell(EventBody::MessageDelta { text }),
+            ReplyDelta::Reasoning(text) => self.0.tell(EventBody::ReasoningDelta { text }),
+            ReplyDelta::Restart => self.0.tell(EventBody::MessageRestarted {}),
             // A call is told when it is whole.
-            Delta::CallStarted { .. } | Delta::CallArguments { .. } => {}
+            ReplyDelta::CallStarted { .. } | ReplyDelta::CallArguments { .. } => {}
         }
     }
 
     fn waiting(&mut self, pause: Duration, why: &ModelError) {
         let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-        self.0.tell(Body::ModelWaiting { wait_ms, reason: why.to_string() });
+        self.0.tell(EventBody::ModelWaiting { wait_ms, reason: why.to_string() });
     }
 }

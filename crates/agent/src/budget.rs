@@ -2,56 +2,56 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use holon_model::Usage;
+use holon_model::TokenUsage;
 
-use crate::ended::Limit;
-use crate::settings::Limits;
+use crate::ended::TurnLimit;
+use crate::settings::TurnLimits;
 
 /// Counts what is used against the limits.
 #[derive(Debug)]
-pub(crate) struct Budget {
-    limits: Limits,
-    spent: Mutex<(u64, Usage)>,
+pub(crate) struct TurnBudget {
+    limits: TurnLimits,
+    spent: Mutex<(u64, TokenUsage)>,
 }
 
-impl Budget {
-    pub(crate) fn new(limits: Limits) -> Self {
+impl TurnBudget {
+    pub(crate) fn new(limits: TurnLimits) -> Self {
         Self { limits, spent: Mutex::default() }
     }
 
     /// Takes one round, or says which limit is reached.
-    pub(crate) fn take_round(&self) -> Result<(), Limit> {
+    pub(crate) fn take_round(&self) -> Result<(), TurnLimit> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         let (rounds, usage) = &mut *spent;
         if *rounds >= self.limits.rounds {
-            return Err(Limit::Rounds);
+            return Err(TurnLimit::Rounds);
         }
         if usage.total_input().saturating_add(usage.total_output()) >= self.limits.tokens {
-            return Err(Limit::Tokens);
+            return Err(TurnLimit::Tokens);
         }
         if usage.cost_usd.is_some_and(|cost| cost >= self.limits.cost_usd) {
-            return Err(Limit::Cost);
+            return Err(TurnLimit::Cost);
         }
         *rounds += 1;
         Ok(())
     }
 
     /// Adds what a reply used.
-    pub(crate) fn spend(&self, usage: Usage) {
+    pub(crate) fn spend(&self, usage: TokenUsage) {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner).1 += usage;
     }
 
     /// Rounds and tokens so far.
-    pub(crate) fn spent(&self) -> (u64, Usage) {
+    pub(crate) fn spent(&self) -> (u64, TokenUsage) {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The value of a limit, as written in a profile.
-    pub(crate) fn value(&self, limit: Limit) -> String {
+    pub(crate) fn value(&self, limit: TurnLimit) -> String {
         match limit {
-            Limit::Rounds => self.limits.rounds.to_string(),
-            Limit::Tokens => self.limits.tokens.to_string(),
-            Limit::Cost => self.limits.cost_usd.to_string(),
+            TurnLimit::Rounds => self.limits.rounds.to_string(),
+            TurnLimit::Tokens => self.limits.tokens.to_string(),
+            TurnLimit::Cost => self.limits.cost_usd.to_string(),
         }
     }
 }
@@ -62,16 +62,16 @@ mod tests {
 
     #[test]
     fn each_limit_is_met_on_its_own() {
-        let used = Usage { input: 60, output: 40, cost_usd: Some(0.5), ..Usage::default() };
+        let used = TokenUsage { input: 60, output: 40, cost_usd: Some(0.5), ..TokenUsage::default() };
         let check = |rounds, tokens, cost_usd, expect| {
-            let budget = Budget::new(Limits { rounds, tokens, cost_usd });
+            let budget = TurnBudget::new(TurnLimits { rounds, tokens, cost_usd });
             assert_eq!(budget.take_round(), Ok(()));
             budget.spend(used);
             assert_eq!(budget.take_round(), expect);
         };
         check(2, 101, 0.6, Ok(()));
-        check(1, 101, 0.6, Err(Limit::Rounds));
-        check(2, 100, 0.6, Err(Limit::Tokens));
-        check(2, 101, 0.5, Err(Limit::Cost));
+        check(1, 101, 0.6, Err(TurnLimit::Rounds));
+        check(2, 100, 0.6, Err(TurnLimit::Tokens));
+        check(2, 101, 0.5, Err(TurnLimit::Cost));
     }
 }

@@ -4,60 +4,60 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::Instant;
 
-use holon_core::event::{Ask, Body};
-use holon_core::policy::{ToolClass, Verdict};
-use holon_model::{Message, ToolCall, ToolResult};
+use futures_util::future::join_all;
+use holon_core::event::{ApprovalRequest, EventBody};
+use holon_core::policy::{ToolClass, ToolVerdict};
+use holon_model::{ModelMessage, ToolCall, ToolResult};
 
-use crate::conversation::{Conversation, Pending};
-use crate::ended::Reason;
-use crate::join::{Boxed, join_all};
-use crate::judge::{Judged, Ready, class};
-use crate::person::{Answer, Interrupt};
-use crate::steward::{Evidence, Fact};
+use crate::call_policy::{AllowedCall, CallVerdict, class};
+use crate::conversation::{AgentConversation, PendingApproval};
+use crate::ended::TurnEndReason;
+use crate::person::{Interrupt, PersonReply};
+use crate::supervisor_hook::{ToolCallEvidence, TurnFact};
 use crate::text::one_line;
-use crate::tool::{Effect, Outcome, Scene, Trouble, questions};
-use crate::turn::{Flow, Turn};
+use crate::tool::{CallContext, ToolEffect, ToolOutcome, ToolTrouble, questions};
+use crate::turn::{AgentTurn, TurnFlow};
 
 /// Most calls that run at the same time.
 const AT_ONCE: usize = 16;
 
 /// What calls of one reply left behind, beside their results.
 #[derive(Default)]
-pub(crate) struct Aftermath {
+pub(crate) struct CallsAftermath {
     /// Ends the turn at once; calls that were not made yet are not.
-    pub(crate) stop: Option<Reason>,
+    pub(crate) stop: Option<TurnEndReason>,
     /// Ends the turn after all calls are answered.
-    pub(crate) denied: Option<Reason>,
+    pub(crate) denied: Option<TurnEndReason>,
     /// The place of a call that says the work is done.
     pub(crate) finish: Option<usize>,
 }
 
-impl Turn<'_> {
+impl AgentTurn<'_> {
     /// Answers all calls of the last reply; `cut` says that it was cut off at its length limit.
-    pub(crate) async fn answer_calls(&mut self, conversation: &mut Conversation, cut: bool) -> Flow {
+    pub(crate) async fn answer_calls(&mut self, conversation: &mut AgentConversation, cut: bool) -> TurnFlow {
         self.answer_from(conversation, Vec::new(), BTreeMap::new(), cut).await
     }
 
     /// Answers the calls that waited for a person, and those after them.
     pub(crate) async fn resume_calls(
         &mut self,
-        conversation: &mut Conversation,
-        pending: Pending,
-        answers: Vec<Answer>,
-    ) -> Flow {
+        conversation: &mut AgentConversation,
+        pending: PendingApproval,
+        answers: Vec<PersonReply>,
+    ) -> TurnFlow {
         let answers = assigned(&pending.about, answers);
         self.answer_from(conversation, pending.results, answers, false).await
     }
 
     async fn answer_from(
         &mut self,
-        conversation: &mut Conversation,
+        conversation: &mut AgentConversation,
         mut results: Vec<ToolResult>,
-        mut answers: BTreeMap<usize, Answer>,
+        mut answers: BTreeMap<usize, PersonReply>,
         cut: bool,
-    ) -> Flow {
+    ) -> TurnFlow {
         let calls = conversation.last_calls();
-        let mut after = Aftermath::default();
+        let mut after = CallsAftermath::default();
         while results.len() < calls.len() && after.stop.is_none() {
             let at = results.len();
             if self.needs_person(&calls[at]) && !answers.contains_key(&at) {
@@ -77,14 +77,14 @@ impl Turn<'_> {
             let judged = (at..end).map(|index| {
                 self.judge(conversation, index, &calls[index], answers.remove(&index), cut, &mut after)
             });
-            let judged: Vec<Judged> = judged.collect();
+            let judged: Vec<CallVerdict> = judged.collect();
             self.carry_out(conversation, judged, &mut results, &mut after).await;
         }
         for call in calls.iter().skip(results.len()) {
             results.push(ToolResult::error(&call.id, "not done: the turn was stopped"));
         }
         let ended = self.settle_finish(conversation, &mut results, &after).await;
-        conversation.messages.push(Message::results(results));
+        conversation.messages.push(ModelMessage::results(results));
         match after.stop.or(after.denied) {
             Some(reason) => Break(reason),
             None => ended,
@@ -92,16 +92,17 @@ impl Turn<'_> {
     }
 
     /// Asks whoever is there, or says how the turn ends without an answer.
-    async fn ask_person(&self, interrupt: &Interrupt) -> Result<Vec<Answer>, Reason> {
-        let later = || Reason::Interrupted(interrupt.clone());
+    async fn ask_person(&self, interrupt: &Interrupt) -> Result<Vec<PersonReply>, TurnEndReason> {
+        let later = || TurnEndReason::Interrupted(interrupt.clone());
         let person = self.agent.person.ok_or_else(later)?;
         // Someone who is waited for must not keep a cancelled turn from ending.
-        let given = self.agent.cancel.race(person.ask(interrupt)).await.map_err(|_| Reason::Cancelled)?;
+        let given =
+            self.agent.cancel.race(person.ask(interrupt)).await.map_err(|_| TurnEndReason::Cancelled)?;
         given.ok_or_else(later)
     }
 
     /// Everything in the reply, from the first unanswered call on, that a person must be asked about.
-    fn interrupt(&self, round: u64, calls: &[ToolCall], results: Vec<ToolResult>) -> Pending {
+    fn interrupt(&self, round: u64, calls: &[ToolCall], results: Vec<ToolResult>) -> PendingApproval {
         let mut asks = Vec::new();
         let mut about = Vec::new();
         for (index, call) in
@@ -111,7 +112,7 @@ impl Turn<'_> {
             self.propose(round, index, call);
             self.tell_decision(round, index, &decision);
             let arguments = call.object().unwrap_or_default();
-            asks.push(Ask {
+            asks.push(ApprovalRequest {
                 call: self.call_id(round, index),
                 tool: call.name.clone(),
                 reason: decision.reason,
@@ -126,8 +127,10 @@ impl Turn<'_> {
         }
         let id = format!("ask-{}{round}-{}", self.prefix, results.len() + 1);
         let interrupt = Interrupt { id, asks };
-        self.agent.watcher.tell(Body::Interrupted { id: interrupt.id.clone(), asks: interrupt.asks.clone() });
-        Pending { interrupt, results, about }
+        self.agent
+            .watcher
+            .tell(EventBody::Interrupted { id: interrupt.id.clone(), asks: interrupt.asks.clone() });
+        PendingApproval { interrupt, results, about }
     }
 
     /// Where the calls end that may run at the same time as the one at `at`.
@@ -142,35 +145,35 @@ impl Turn<'_> {
     /// Runs what was allowed, side by side, and adds all results in the order of the calls.
     async fn carry_out(
         &mut self,
-        conversation: &mut Conversation,
-        judged: Vec<Judged>,
+        conversation: &mut AgentConversation,
+        judged: Vec<CallVerdict>,
         results: &mut Vec<ToolResult>,
-        after: &mut Aftermath,
+        after: &mut CallsAftermath,
     ) {
-        let scenes: Vec<Option<Scene<'_>>> = judged
+        let scenes: Vec<Option<CallContext<'_>>> = judged
             .iter()
             .map(|judged| match judged {
-                Judged::Go(ready) => Some(self.scene(ready)),
-                Judged::Answered(_) => None,
+                CallVerdict::Go(ready) => Some(self.scene(ready)),
+                CallVerdict::Answered(_) => None,
             })
             .collect();
-        let mut futures: Vec<Boxed<'_, (Result<Outcome, Trouble>, Instant)>> = Vec::new();
+        let mut futures = Vec::new();
         for (judged, scene) in judged.iter().zip(&scenes) {
-            if let (Judged::Go(ready), Some(scene)) = (judged, scene) {
+            if let (CallVerdict::Go(ready), Some(scene)) = (judged, scene) {
                 let tool = &self.tools[ready.tool];
                 let arguments = ready.arguments.clone();
-                futures.push(Box::pin(async move {
+                futures.push(async move {
                     let begun = Instant::now();
                     (tool.run(arguments, scene).await, begun)
-                }));
+                });
             }
         }
         let mut outcomes = join_all(futures).await.into_iter();
         drop(scenes);
         for judged in judged {
             let result = match judged {
-                Judged::Answered(result) => Some(result),
-                Judged::Go(ready) => outcomes.next().map(|(outcome, begun)| {
+                CallVerdict::Answered(result) => Some(result),
+                CallVerdict::Go(ready) => outcomes.next().map(|(outcome, begun)| {
                     self.take_in(conversation, ready, outcome, begun, results.len(), after)
                 }),
             };
@@ -181,24 +184,24 @@ impl Turn<'_> {
     /// What an outcome means for the conversation, and what the model is told of it.
     fn take_in(
         &mut self,
-        conversation: &mut Conversation,
-        ready: Ready,
-        outcome: Result<Outcome, Trouble>,
+        conversation: &mut AgentConversation,
+        ready: AllowedCall,
+        outcome: Result<ToolOutcome, ToolTrouble>,
         begun: Instant,
         place: usize,
-        after: &mut Aftermath,
+        after: &mut CallsAftermath,
     ) -> ToolResult {
         let mut outcome = outcome.unwrap_or_else(|trouble| {
             if let Some(words) = trouble.hands_gone() {
-                after.stop = Some(Reason::HandsGone(words.to_owned()));
-            } else if matches!(trouble, Trouble::Cancelled) {
-                after.stop = Some(Reason::Cancelled);
+                after.stop = Some(TurnEndReason::HandsGone(words.to_owned()));
+            } else if matches!(trouble, ToolTrouble::Cancelled) {
+                after.stop = Some(TurnEndReason::Cancelled);
             }
             trouble.outcome(&self.described[ready.tool])
         });
         let ok = !outcome.is_error && outcome.exit.is_none_or(|code| code == 0);
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.agent.watcher.tell(Body::ToolFinished {
+        self.agent.watcher.tell(EventBody::ToolFinished {
             call: ready.id.clone(),
             ok,
             duration_ms,
@@ -208,7 +211,7 @@ impl Turn<'_> {
         self.after_edit.hear(&outcome.evidence);
         for evidence in &outcome.evidence {
             conversation.facts.learn(evidence);
-            if let Evidence::Ran { command, exit, .. } = evidence {
+            if let ToolCallEvidence::Ran { command, exit, .. } = evidence {
                 match exit {
                     Some(0) => conversation.facts.passed(command),
                     _ => {
@@ -224,7 +227,7 @@ impl Turn<'_> {
             ToolClass::Read | ToolClass::Search | ToolClass::Exec | ToolClass::Delegate | ToolClass::Unknown
         );
         conversation.facts.looked |= looks && !outcome.is_error;
-        let fact = Fact::Finished {
+        let fact = TurnFact::Finished {
             call: ready.id.as_str(),
             tool: ready.call.name.as_str(),
             class,
@@ -239,13 +242,13 @@ impl Turn<'_> {
             after.stop.get_or_insert(reason);
         }
         match std::mem::take(&mut outcome.effect) {
-            Effect::None => {}
-            Effect::Todos(todos) => {
+            ToolEffect::None => {}
+            ToolEffect::Todos(todos) => {
                 conversation.todos.clone_from(&todos);
-                self.agent.watcher.tell(Body::TodosChanged { todos });
+                self.agent.watcher.tell(EventBody::TodosChanged { todos });
             }
-            Effect::Handed(names) => conversation.facts.handed.extend(names),
-            Effect::Finish(how, text) => {
+            ToolEffect::Handed(names) => conversation.facts.handed.extend(names),
+            ToolEffect::Finish(how, text) => {
                 conversation.facts.handed.insert("summary.md".to_owned());
                 after.finish = Some(place);
                 self.finish = Some((how, text));
@@ -261,10 +264,10 @@ impl Turn<'_> {
     /// A model that says it is done is believed, or its call is answered with what is missing.
     async fn settle_finish(
         &mut self,
-        conversation: &Conversation,
+        conversation: &AgentConversation,
         results: &mut [ToolResult],
-        after: &Aftermath,
-    ) -> Flow {
+        after: &CallsAftermath,
+    ) -> TurnFlow {
         let (Some((how, text)), Some(place)) = (self.finish.take(), after.finish) else {
             return Continue(());
         };
@@ -291,15 +294,16 @@ impl Turn<'_> {
         match call.name.as_str() {
             // Questions that cannot be read are answered with what is wrong with them.
             "ask_user" => {
-                verdict != Verdict::Deny && call.object().is_ok_and(|arguments| questions(arguments).is_ok())
+                verdict != ToolVerdict::Deny
+                    && call.object().is_ok_and(|arguments| questions(arguments).is_ok())
             }
-            _ => verdict == Verdict::Ask,
+            _ => verdict == ToolVerdict::Ask,
         }
     }
 }
 
 /// Answers by the calls they are about; what is not answered is a no.
-fn assigned(about: &[usize], answers: Vec<Answer>) -> BTreeMap<usize, Answer> {
-    let missing = std::iter::repeat_with(|| Answer::Rejected("nobody answered".to_owned()));
+fn assigned(about: &[usize], answers: Vec<PersonReply>) -> BTreeMap<usize, PersonReply> {
+    let missing = std::iter::repeat_with(|| PersonReply::Rejected("nobody answered".to_owned()));
     about.iter().copied().zip(answers.into_iter().chain(missing)).collect()
 }

@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use holon_core::policy::Verdict;
-use holon_hands::{Deed, Done, Outcome as Exit, Run};
+use futures_util::future::BoxFuture;
+use holon_core::policy::ToolVerdict;
+use holon_hands::{CommandOutcome as Exit, CommandRequest, ToolRequest, ToolResponse};
 use holon_model::ToolCall;
 use serde_json::json;
 
-use crate::join::Boxed;
-use crate::steward::{Advice, Fact};
-use crate::turn::Turn;
+use crate::supervisor_hook::{SupervisorAdvice, TurnFact};
+use crate::turn::AgentTurn;
 
 /// Longest time for a check that the steward asks for.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -18,17 +18,17 @@ const LIMIT: Duration = Duration::from_secs(300);
 const BYTES: u64 = 64 * 1024;
 
 /// A check on its way.
-pub type Checking<'a> = Boxed<'a, Option<CheckRun>>;
+pub type PendingCheck<'a> = BoxFuture<'a, Option<AgentCheckRun>>;
 
 /// Runs checks on the work as it is now, in a place of their own.
-pub trait Checker: Send + Sync {
+pub trait CheckRunner: Send + Sync {
     /// Runs one; nothing when that cannot be.
-    fn run<'a>(&'a self, command: &'a str, limit: Duration) -> Checking<'a>;
+    fn run<'a>(&'a self, command: &'a str, limit: Duration) -> PendingCheck<'a>;
 }
 
 /// A check that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckRun {
+pub struct AgentCheckRun {
     /// Its exit code; `None` when a signal or the clock ended it.
     pub exit: Option<i32>,
     /// What it printed.
@@ -39,9 +39,9 @@ pub struct CheckRun {
     pub duration_ms: u64,
 }
 
-impl Turn<'_> {
+impl AgentTurn<'_> {
     /// Runs a check that the steward wants to see, and tells it; nothing when it cannot be run.
-    pub(crate) async fn check(&self, command: &str) -> Option<Advice> {
+    pub(crate) async fn check(&self, command: &str) -> Option<SupervisorAdvice> {
         let ran = match self.agent.checker {
             // Whoever is cancelled notices with the next call, too.
             Some(checker) => self.agent.cancel.race(checker.run(command, LIMIT)).await.ok().flatten()?,
@@ -50,30 +50,30 @@ impl Turn<'_> {
         Some(self.tell_check(command, &ran))
     }
 
-    pub(crate) fn tell_check(&self, command: &str, ran: &CheckRun) -> Advice {
-        let CheckRun { exit, output, duration_ms, .. } = ran;
-        let fact = Fact::Checked { command, exit: *exit, output, duration_ms: *duration_ms };
+    pub(crate) fn tell_check(&self, command: &str, ran: &AgentCheckRun) -> SupervisorAdvice {
+        let AgentCheckRun { exit, output, duration_ms, .. } = ran;
+        let fact = TurnFact::Checked { command, exit: *exit, output, duration_ms: *duration_ms };
         self.agent.steward.notice(fact)
     }
 
     /// Nothing when the mode does not let the model run it either.
-    async fn check_by_hand(&self, command: &str) -> Option<CheckRun> {
+    async fn check_by_hand(&self, command: &str) -> Option<AgentCheckRun> {
         let arguments = json!({ "command": command }).to_string();
         let call = ToolCall { id: String::new(), name: "execute".to_owned(), arguments, custom: false };
-        if self.decide(&call).verdict != Verdict::Allow {
+        if self.decide(&call).verdict != ToolVerdict::Allow {
             return None;
         }
         let begun = Instant::now();
         let (line, timeout_ms) = (command.to_owned(), millis(LIMIT));
-        let run = Run { line, timeout_ms, max_bytes: BYTES, ..Run::default() };
-        let doing = self.agent.hands.carry_out(Deed::Run(run), None);
-        let Ok(Ok(Done::Ran(ran))) = self.agent.cancel.race(doing).await else { return None };
+        let run = CommandRequest { line, timeout_ms, max_bytes: BYTES, ..CommandRequest::default() };
+        let doing = self.agent.hands.carry_out(ToolRequest::Run(run), None);
+        let Ok(Ok(ToolResponse::Ran(ran))) = self.agent.cancel.race(doing).await else { return None };
         let exit = match ran.outcome {
             Exit::Exit(code) => Some(code),
             Exit::Signal(_) | Exit::TimedOut => None,
         };
         let duration_ms = millis(begun.elapsed());
-        Some(CheckRun { exit, output: ran.output, failing: String::new(), duration_ms })
+        Some(AgentCheckRun { exit, output: ran.output, failing: String::new(), duration_ms })
     }
 }
 

@@ -3,11 +3,11 @@
 //! Everything is done by rules, so that a replayed run shortens in the same places. A call is never parted from its
 //! result, and what [`summary`](crate::summary) keeps is never lost.
 
-use holon_model::{Message, Part, Role, ToolCall};
+use holon_model::{MessagePart, ModelMessage, Role, ToolCall};
 use serde_json::Value;
 
 use crate::context::{message_bytes, messages_bytes};
-use crate::conversation::Conversation;
+use crate::conversation::AgentConversation;
 use crate::summary::summary;
 use crate::text::shorten;
 
@@ -17,7 +17,7 @@ const FRESH: usize = 2;
 const OLD: usize = 600;
 
 /// Brings the messages down to `target` bytes, as far as possible; says whether anything was changed.
-pub(crate) fn compact(conversation: &mut Conversation, mode: &str, target: u64) -> bool {
+pub(crate) fn compact(conversation: &mut AgentConversation, mode: &str, target: u64) -> bool {
     let before = messages_bytes(&conversation.messages);
     if before <= target {
         return false;
@@ -37,7 +37,7 @@ pub(crate) fn compact(conversation: &mut Conversation, mode: &str, target: u64) 
 }
 
 /// Shortens messages from the oldest on until the target is met; the last rounds stay as they are.
-fn thin_old(messages: &mut [Message], target: u64) {
+fn thin_old(messages: &mut [ModelMessage], target: u64) {
     let replies = messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant);
     let fresh = replies.map(|(index, _)| index).rev().nth(FRESH - 1).unwrap_or(0);
     let mut total = messages_bytes(messages);
@@ -52,14 +52,14 @@ fn thin_old(messages: &mut [Message], target: u64) {
 }
 
 /// Shortens results, arguments and words; thoughts of the past go altogether.
-fn thin(message: &mut Message, most: usize) {
-    message.parts.retain(|part| !matches!(part, Part::Reasoning(_)));
+fn thin(message: &mut ModelMessage, most: usize) {
+    message.parts.retain(|part| !matches!(part, MessagePart::Reasoning(_)));
     for part in &mut message.parts {
         match part {
-            Part::Result(result) => result.text = shorten(&result.text, most),
-            Part::Call(call) => thin_arguments(call, most),
-            Part::Text(text) => *text = shorten(text, most.max(OLD)),
-            Part::Reasoning(_) => {}
+            MessagePart::Result(result) => result.text = shorten(&result.text, most),
+            MessagePart::Call(call) => thin_arguments(call, most),
+            MessagePart::Text(text) => *text = shorten(text, most.max(OLD)),
+            MessagePart::Reasoning(_) => {}
         }
     }
 }
@@ -97,7 +97,7 @@ fn shortened(value: Value, most: usize) -> Value {
 }
 
 /// Replaces everything before a place between rounds by the summary; as much as fits stays.
-fn cut(conversation: &mut Conversation, mode: &str, target: u64) {
+fn cut(conversation: &mut AgentConversation, mode: &str, target: u64) {
     let told = summary(conversation, mode, target / 2);
     let room = target.saturating_sub(u64::try_from(told.len()).unwrap_or(u64::MAX)).saturating_sub(16);
     let messages = &conversation.messages;
@@ -106,15 +106,15 @@ fn cut(conversation: &mut Conversation, mode: &str, target: u64) {
     let Some(at) = fits.or_else(|| places.last().copied()) else { return };
     let mut kept = conversation.messages.split_off(at);
     match kept.first_mut() {
-        Some(first) if first.role == Role::User => first.parts.insert(0, Part::Text(told)),
-        _ => kept.insert(0, Message::user(told)),
+        Some(first) if first.role == Role::User => first.parts.insert(0, MessagePart::Text(told)),
+        _ => kept.insert(0, ModelMessage::user(told)),
     }
     conversation.messages = kept;
 }
 
 /// Whether nothing in this message or after it answers something before it.
-fn begins_round(message: &Message) -> bool {
-    !message.parts.iter().any(|part| matches!(part, Part::Result(_)))
+fn begins_round(message: &ModelMessage) -> bool {
+    !message.parts.iter().any(|part| matches!(part, MessagePart::Result(_)))
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
 //! How full the model's window is, estimated from bytes and corrected by what providers count.
 
-use holon_model::{Message, Part, Tool};
+use holon_model::{MessagePart, ModelMessage, ToolSpec};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a conversation per thousand tokens; learned from usage, so that estimates fit model and language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gauge {
+pub struct TokenEstimator {
     /// Bytes per thousand tokens.
     pub bytes_per_1000: u64,
 }
 
-impl Default for Gauge {
+impl Default for TokenEstimator {
     fn default() -> Self {
         Self { bytes_per_1000: 4_000 }
     }
 }
 
-impl Gauge {
+impl TokenEstimator {
     /// The tokens that so many bytes make.
     pub fn tokens(self, bytes: u64) -> u64 {
         bytes.saturating_mul(1_000) / self.bytes_per_1000.max(1)
@@ -36,30 +36,30 @@ impl Gauge {
 }
 
 /// The bytes of a request that count: everything the model reads.
-pub(crate) fn request_bytes(system: &str, tools: &[Tool], messages: &[Message]) -> u64 {
+pub(crate) fn request_bytes(system: &str, tools: &[ToolSpec], messages: &[ModelMessage]) -> u64 {
     let tools =
         tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len());
     count(system.len() + tools.sum::<usize>()) + messages_bytes(messages)
 }
 
 /// The bytes of messages that count.
-pub(crate) fn messages_bytes(messages: &[Message]) -> u64 {
+pub(crate) fn messages_bytes(messages: &[ModelMessage]) -> u64 {
     messages.iter().map(message_bytes).sum()
 }
 
 /// The bytes of one message that count; a little is added for what is around each part.
-pub(crate) fn message_bytes(message: &Message) -> u64 {
+pub(crate) fn message_bytes(message: &ModelMessage) -> u64 {
     message.parts.iter().map(|part| count(part_bytes(part) + 16)).sum()
 }
 
-fn part_bytes(part: &Part) -> usize {
+fn part_bytes(part: &MessagePart) -> usize {
     match part {
-        Part::Text(text) => text.len(),
-        Part::Reasoning(thought) => {
+        MessagePart::Text(text) => text.len(),
+        MessagePart::Reasoning(thought) => {
             thought.text.len() + thought.seal.as_ref().map_or(0, |seal| seal.value.to_string().len())
         }
-        Part::Call(call) => call.name.len() + call.arguments.len(),
-        Part::Result(result) => result.text.len(),
+        MessagePart::Call(call) => call.name.len() + call.arguments.len(),
+        MessagePart::Result(result) => result.text.len(),
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn estimates_follow_what_is_counted() {
-        let mut gauge = Gauge::default();
+        let mut gauge = TokenEstimator::default();
         assert_eq!((gauge.tokens(8_000), gauge.bytes(2_000)), (2_000, 8_000));
         gauge.learn(30_000, 10_000);
         assert_eq!((gauge.tokens(30_000), gauge.bytes(10_000)), (10_000, 30_000));

@@ -1,11 +1,11 @@
 //! A conversation that can be kept, continued and resumed.
 
 use holon_core::event::Todo;
-use holon_model::{Message, Part, Role, ToolCall, ToolResult, Usage};
+use holon_model::{MessagePart, ModelMessage, Role, TokenUsage, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
-use crate::context::Gauge;
-use crate::facts::Facts;
+use crate::context::TokenEstimator;
+use crate::facts::ConversationFacts;
 use crate::person::Interrupt;
 
 /// Everything the agent knows between turns; plain data, to be stored by the host.
@@ -13,32 +13,32 @@ use crate::person::Interrupt;
 /// Every call in `messages` has its result in the message after it, except while `pending` is there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Conversation {
+pub struct AgentConversation {
     /// What was asked first; it survives every shortening.
     pub goal: String,
     /// What the host knew before it began; told after the goal.
     pub evidence: Option<String>,
     /// What was said, in order.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ModelMessage>,
     /// What the agent means to do.
     pub todos: Vec<Todo>,
     /// What is known from what was done.
-    pub facts: Facts,
+    pub facts: ConversationFacts,
     /// What all its turns used.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// How many requests were made to the model.
     pub rounds: u64,
     /// How many bytes of this conversation make a token.
-    pub gauge: Gauge,
+    pub gauge: TokenEstimator,
     /// The steward's text at the end of every request.
     pub correction: Option<String>,
     /// What waits for a person.
-    pub pending: Option<Pending>,
+    pub pending: Option<PendingApproval>,
 }
 
 /// Calls of the last reply that are not answered yet, because a person must be asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pending {
+pub struct PendingApproval {
     /// What is asked.
     pub interrupt: Interrupt,
     /// The results of the calls before, in order.
@@ -47,7 +47,7 @@ pub struct Pending {
     pub about: Vec<usize>,
 }
 
-impl Conversation {
+impl AgentConversation {
     /// Adds something the user says; the first is the goal.
     pub(crate) fn ask(&mut self, text: &str) {
         let first = self.goal.is_empty();
@@ -64,19 +64,19 @@ impl Conversation {
 
     /// Adds a text of the user's side, after results that are there already.
     pub(crate) fn tell(&mut self, text: impl Into<String>) {
-        let part = Part::Text(text.into());
+        let part = MessagePart::Text(text.into());
         match self.messages.last_mut() {
             Some(last) if last.role == Role::User => last.parts.push(part),
-            _ => self.messages.push(Message { role: Role::User, parts: vec![part] }),
+            _ => self.messages.push(ModelMessage { role: Role::User, parts: vec![part] }),
         }
     }
 
     /// Adds a reply; one that says nothing is left out, since no server takes an empty message.
-    pub(crate) fn keep(&mut self, parts: &[Part]) {
-        let says = |part: &Part| !matches!(part, Part::Text(text) if text.trim().is_empty());
-        let parts: Vec<Part> = parts.iter().filter(|part| says(part)).cloned().collect();
-        if parts.iter().any(|part| !matches!(part, Part::Reasoning(_))) {
-            self.messages.push(Message { role: Role::Assistant, parts });
+    pub(crate) fn keep(&mut self, parts: &[MessagePart]) {
+        let says = |part: &MessagePart| !matches!(part, MessagePart::Text(text) if text.trim().is_empty());
+        let parts: Vec<MessagePart> = parts.iter().filter(|part| says(part)).cloned().collect();
+        if parts.iter().any(|part| !matches!(part, MessagePart::Reasoning(_))) {
+            self.messages.push(ModelMessage { role: Role::Assistant, parts });
         }
     }
 
@@ -97,16 +97,16 @@ impl Conversation {
                 "not done: the person did not answer, see what they say next",
             ));
         }
-        self.messages.push(Message::results(results));
+        self.messages.push(ModelMessage::results(results));
     }
 
     /// The messages of the next request, with the steward's text at their end.
-    pub(crate) fn for_request(&self) -> Vec<Message> {
+    pub(crate) fn for_request(&self) -> Vec<ModelMessage> {
         let mut messages = self.messages.clone();
         if let Some(text) = self.correction.as_ref().filter(|text| !text.is_empty()) {
             match messages.last_mut() {
-                Some(last) if last.role == Role::User => last.parts.push(Part::Text(text.clone())),
-                _ => messages.push(Message::user(text)),
+                Some(last) if last.role == Role::User => last.parts.push(MessagePart::Text(text.clone())),
+                _ => messages.push(ModelMessage::user(text)),
             }
         }
         messages
@@ -120,9 +120,12 @@ mod tests {
 
     #[test]
     fn a_reply_that_says_nothing_is_not_kept() {
-        let mut conversation = Conversation::default();
+        let mut conversation = AgentConversation::default();
         conversation.ask("Fix it");
-        conversation.keep(&[Part::Text("  \n".into()), Part::Reasoning(holon_model::Reasoning::default())]);
+        conversation.keep(&[
+            MessagePart::Text("  \n".into()),
+            MessagePart::Reasoning(holon_model::Reasoning::default()),
+        ]);
         conversation.tell("Go on");
         assert_eq!(conversation.messages.len(), 1);
         assert_eq!(conversation.messages[0].text(), "Fix it\nGo on");
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_correction_stands_at_the_end_and_only_once() {
-        let mut conversation = Conversation::default();
+        let mut conversation = AgentConversation::default();
         conversation.ask("Fix it");
         for text in ["first", "second"] {
             conversation.correction = Some(text.into());
@@ -142,11 +145,11 @@ mod tests {
 
     #[test]
     fn it_can_be_stored() {
-        let mut conversation = Conversation::default();
+        let mut conversation = AgentConversation::default();
         conversation.ask("Fix it");
         conversation.facts.failed("make", "exit 1", "boom");
         let text = serde_json::to_string(&conversation).unwrap();
-        assert_eq!(serde_json::from_str::<Conversation>(&text).unwrap(), conversation);
-        assert_eq!(serde_json::from_str::<Conversation>("{}").unwrap(), Conversation::default());
+        assert_eq!(serde_json::from_str::<AgentConversation>(&text).unwrap(), conversation);
+        assert_eq!(serde_json::from_str::<AgentConversation>("{}").unwrap(), AgentConversation::default());
     }
 }

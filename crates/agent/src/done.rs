@@ -2,20 +2,24 @@
 
 use std::ops::ControlFlow::{Break, Continue};
 
-use holon_model::Stop;
+use holon_model::ReplyStop;
 
 use crate::artifacts::{missing, store_summary};
-use crate::conversation::Conversation;
-use crate::ended::{Finish, Reason};
-use crate::steward::{Advice, Fact, Ruling};
-use crate::turn::{Flow, Turn};
+use crate::conversation::AgentConversation;
+use crate::ended::{FinishStatus, TurnEndReason};
+use crate::supervisor_hook::{SupervisorAdvice, SupervisorRuling, TurnFact};
+use crate::turn::{AgentTurn, TurnFlow};
 
-impl Turn<'_> {
+impl AgentTurn<'_> {
     /// A reply without calls: cut off, too early, or the end.
-    pub(crate) async fn words_only(&mut self, conversation: &mut Conversation, stop: Stop) -> Flow {
+    pub(crate) async fn words_only(
+        &mut self,
+        conversation: &mut AgentConversation,
+        stop: ReplyStop,
+    ) -> TurnFlow {
         match stop {
-            Stop::Pause => return Continue(()),
-            Stop::MaxTokens => {
+            ReplyStop::Pause => return Continue(()),
+            ReplyStop::MaxTokens => {
                 conversation.tell("[Your answer was cut off at its length limit. Go on, in smaller pieces.]");
                 return Continue(());
             }
@@ -33,45 +37,45 @@ impl Turn<'_> {
         let advice = self.ask_whether_done(&self.text, false).await;
         if let Some(stop) = advice.stop {
             store_summary(self.agent, conversation, &self.text).await;
-            return Break(Reason::Stopped(stop));
+            return Break(TurnEndReason::Stopped(stop));
         }
-        if let Ruling::Block(why) = advice.gate {
+        if let SupervisorRuling::Block(why) = advice.gate {
             conversation.tell(why);
             return Continue(());
         }
         // Models without much practice say their summary instead of handing it over.
         store_summary(self.agent, conversation, &self.text).await;
-        Break(Reason::TextOnly)
+        Break(TurnEndReason::TextOnly)
     }
 
     /// Whether the model may be done; else why not. Who asks for a person is believed at once.
     pub(crate) async fn believe(
         &mut self,
-        conversation: &Conversation,
-        how: Finish,
+        conversation: &AgentConversation,
+        how: FinishStatus,
         text: &str,
-    ) -> Result<Reason, String> {
+    ) -> Result<TurnEndReason, String> {
         let missing = missing(self.agent, conversation).await;
-        if how == Finish::Done && !missing.is_empty() && !self.nudged {
+        if how == FinishStatus::Done && !missing.is_empty() && !self.nudged {
             self.nudged = true;
             return Err(format!("not finished yet: {}", missing.join("; ")));
         }
-        if how == Finish::NeedsPerson {
-            return Ok(Reason::Finished(how));
+        if how == FinishStatus::NeedsPerson {
+            return Ok(TurnEndReason::Finished(how));
         }
-        let advice = self.ask_whether_done(text, how == Finish::Failed).await;
+        let advice = self.ask_whether_done(text, how == FinishStatus::Failed).await;
         match (advice.stop, advice.gate) {
-            (Some(stop), _) => Ok(Reason::Stopped(stop)),
-            (None, Ruling::Block(why)) => Err(why),
-            (None, Ruling::Allow | Ruling::Warn(_)) => Ok(Reason::Finished(how)),
+            (Some(stop), _) => Ok(TurnEndReason::Stopped(stop)),
+            (None, SupervisorRuling::Block(why)) => Err(why),
+            (None, SupervisorRuling::Allow | SupervisorRuling::Warn(_)) => Ok(TurnEndReason::Finished(how)),
         }
     }
 
     /// What the steward says to being done, after a check where it wants to see one first.
-    async fn ask_whether_done(&self, text: &str, gave_up: bool) -> Advice {
-        let advice = self.agent.steward.notice(Fact::Done { text, gave_up });
+    async fn ask_whether_done(&self, text: &str, gave_up: bool) -> SupervisorAdvice {
+        let advice = self.agent.steward.notice(TurnFact::Done { text, gave_up });
         let Some(command) = &advice.check else { return advice };
         self.check(command).await;
-        self.agent.steward.notice(Fact::Done { text, gave_up })
+        self.agent.steward.notice(TurnFact::Done { text, gave_up })
     }
 }

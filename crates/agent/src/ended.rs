@@ -1,40 +1,40 @@
 //! How a turn ended.
 
-use holon_core::policy::Decision;
-use holon_model::{ModelError, Usage};
+use holon_core::policy::ToolCallDecision;
+use holon_model::{ModelError, TokenUsage};
 use serde::{Deserialize, Serialize};
 
 use crate::person::Interrupt;
-use crate::steward::Stop;
+use crate::supervisor_hook::StopOrder;
 
 /// A turn that is over; the conversation can be continued whatever the reason.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
+pub struct TurnResult {
     /// Why.
-    pub reason: Reason,
+    pub reason: TurnEndReason,
     /// The summary the model gave, or its last words.
     pub text: String,
     /// Tokens and money of this turn, delegated work included.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Requests to the model in this turn, delegated ones included.
     pub rounds: u64,
 }
 
 /// Why a turn ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reason {
+pub enum TurnEndReason {
     /// The model called `finish`.
-    Finished(Finish),
+    Finished(FinishStatus),
     /// The model answered without calling a tool; in a chat that is the usual end.
     TextOnly,
     /// A budget is used up.
-    Limit(Limit),
+    Limit(TurnLimit),
     /// A call was denied, and the settings say that this ends the turn.
     Denied {
         /// The tool.
         tool: String,
         /// What was decided.
-        decision: Decision,
+        decision: ToolCallDecision,
     },
     /// The model or its provider declines, with its words.
     Refused(String),
@@ -47,13 +47,13 @@ pub enum Reason {
     /// A person must answer; continue with `Agent::resume`.
     Interrupted(Interrupt),
     /// The steward stopped it.
-    Stopped(Stop),
+    Stopped(StopOrder),
 }
 
 /// What the model says it achieved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finish {
+pub enum FinishStatus {
     /// It did what was asked.
     #[default]
     #[serde(alias = "success", alias = "completed")]
@@ -69,7 +69,7 @@ pub enum Finish {
 /// A budget of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
+pub enum TurnLimit {
     /// Requests to the model.
     Rounds,
     /// Tokens, in and out.
@@ -78,7 +78,7 @@ pub enum Limit {
     Cost,
 }
 
-impl Limit {
+impl TurnLimit {
     /// Its name in events and manifests.
     pub fn name(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::steward::Evidence;
+use crate::supervisor_hook::ToolCallEvidence;
 use crate::text::{head, shorten};
 
 /// How many entries each list keeps, newest ones.
@@ -15,13 +15,13 @@ const MOST_FILES: usize = 200;
 /// Facts of a conversation; lists are bounded, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Facts {
+pub struct ConversationFacts {
     /// What the user said after the goal.
     pub asked: Vec<String>,
     /// Files that were changed.
-    pub changed: BTreeMap<String, Change>,
+    pub changed: BTreeMap<String, NetFileChange>,
     /// Commands whose last run failed.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<CommandFailure>,
     /// The command that passed last.
     pub passed: Option<String>,
     /// What was denied or answered by a person.
@@ -36,7 +36,7 @@ pub struct Facts {
 
 /// A file before and after everything that was done to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct NetFileChange {
     /// Its first digest; `None` when there was no such file.
     pub before: Option<String>,
     /// Its last digest; `None` when it is gone.
@@ -45,7 +45,7 @@ pub struct Change {
 
 /// A command whose last run failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct CommandFailure {
     /// The shell line.
     pub command: String,
     /// How it ended.
@@ -54,7 +54,7 @@ pub struct Failure {
     pub tail: String,
 }
 
-impl Facts {
+impl ConversationFacts {
     /// The user said something more.
     pub(crate) fn asked(&mut self, text: &str) {
         push(&mut self.asked, shorten(text, 2_000));
@@ -79,7 +79,7 @@ impl Facts {
         let command = head(command, 300);
         self.failures.retain(|failure| failure.command != command);
         let tail = crate::text::tail(output.trim_end(), 800);
-        push(&mut self.failures, Failure { command, how: how.to_owned(), tail });
+        push(&mut self.failures, CommandFailure { command, how: how.to_owned(), tail });
     }
 
     /// A command passed, so an earlier failure of it is history.
@@ -90,14 +90,14 @@ impl Facts {
     }
 
     /// Takes what a call proves about files.
-    pub(crate) fn learn(&mut self, evidence: &Evidence) {
-        let Evidence::Changed { path, before, after } = evidence else { return };
+    pub(crate) fn learn(&mut self, evidence: &ToolCallEvidence) {
+        let ToolCallEvidence::Changed { path, before, after } = evidence else { return };
         let full = self.changed.len() >= MOST_FILES && !self.changed.contains_key(path);
         if !full {
             let change = self
                 .changed
                 .entry(path.clone())
-                .or_insert_with(|| Change { before: before.clone(), after: None });
+                .or_insert_with(|| NetFileChange { before: before.clone(), after: None });
             change.after.clone_from(after);
         }
     }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_open_until_the_command_passes() {
-        let mut facts = Facts::default();
+        let mut facts = ConversationFacts::default();
         facts.failed("cargo test", "exit code 101", "first");
         facts.failed("make", "exit code 2", "other");
         facts.failed("cargo test", "exit code 101", "second");
@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn a_change_remembers_its_first_and_last_state() {
-        let mut facts = Facts::default();
+        let mut facts = ConversationFacts::default();
         let mut learn = |before: Option<&str>, after: Option<&str>| {
-            facts.learn(&Evidence::Changed {
+            facts.learn(&ToolCallEvidence::Changed {
                 path: "a".into(),
                 before: before.map(Into::into),
                 after: after.map(Into::into),
@@ -139,12 +139,12 @@ mod tests {
         };
         learn(Some("1"), Some("2"));
         learn(Some("2"), None);
-        assert_eq!(facts.changed["a"], Change { before: Some("1".into()), after: None });
+        assert_eq!(facts.changed["a"], NetFileChange { before: Some("1".into()), after: None });
     }
 
     #[test]
     fn lists_stay_short() {
-        let mut facts = Facts::default();
+        let mut facts = ConversationFacts::default();
         for i in 0..100 {
             facts.failed(&format!("c{i}"), "exit code 1", &"x".repeat(5_000));
             facts.asked(&"y".repeat(5_000));

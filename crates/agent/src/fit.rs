@@ -8,12 +8,12 @@ use serde::Deserialize;
 
 use crate::edit::{EditFormat, format_for};
 
-static RULES: LazyLock<Rules> =
+static RULES: LazyLock<WindowFitRules> =
     LazyLock::new(|| toml::from_str(include_str!("../../../rules/windows.toml")).unwrap_or_default());
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rules {
+struct WindowFitRules {
     execute_from: u64,
     recommended: u64,
     all_tools_from: u64,

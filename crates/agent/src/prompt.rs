@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use holon_core::Profile;
 use holon_core::digest::{sha256, sha256_parts};
-use holon_core::prompt::{self, Compiled, LayerRecord, Layers, PromptError};
+use holon_core::prompt::{self, CompiledPrompt, PromptError, PromptLayerRecord, PromptLayers};
 
 /// What the native agent is told beyond what every agent is.
 pub fn overlay() -> &'static str {
@@ -19,18 +19,18 @@ pub(crate) fn delegate() -> &'static str {
 /// The heading of the last layer, which says what to hand over.
 const CONTRACT: &str = "\n\n# What to hand over\n";
 
-/// Compiles the prompt of a run: [`Settings::system`](crate::Settings) and the first message.
+/// Compiles the prompt of a run: [`Settings::system`](crate::TurnSettings) and the first message.
 ///
 /// The agent layer is the native one whatever `layers` says. The contract names tools: their schemas say the form, so
 /// that no schema is paid for twice.
-pub fn compile(profile: &Profile, layers: &Layers<'_>) -> Result<Compiled, PromptError> {
-    let layers = Layers { agent: Some(overlay()), ..*layers };
+pub fn compile(profile: &Profile, layers: &PromptLayers<'_>) -> Result<CompiledPrompt, PromptError> {
+    let layers = PromptLayers { agent: Some(overlay()), ..*layers };
     let mut compiled = prompt::compile(profile, &layers)?;
     let goal = compiled.user.rfind(CONTRACT).map_or(compiled.user.as_str(), |at| &compiled.user[..at]);
     let contract = contract(profile);
     compiled.user = format!("{goal}\n\n{contract}\n");
     if let Some(record) = compiled.layers.iter_mut().find(|record| record.name == "artifacts") {
-        *record = LayerRecord {
+        *record = PromptLayerRecord {
             name: record.name.clone(),
             sha256: sha256(contract.as_bytes()),
             bytes: contract.len(),
@@ -45,7 +45,7 @@ pub fn chat(profile: &Profile, project: Option<&str>) -> Result<String, PromptEr
     let mode = format!("# Mode: {}\n\n{}.", profile.name, profile.description.trim_end_matches('.'));
     let common = include_str!("../../../modes/prompts/chat.md");
     // A chat has no goal of its own: what the person says is the message.
-    let layers = Layers { common, mode: &mode, agent: None, project, goal: "chat", context: &[] };
+    let layers = PromptLayers { common, mode: &mode, agent: None, project, goal: "chat", context: &[] };
     Ok(prompt::compile(profile, &layers)?.system)
 }
 

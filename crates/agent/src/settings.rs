@@ -1,18 +1,18 @@
 //! What a turn is run with.
 
 use holon_core::Profile;
-use holon_core::policy::{Gate, Surface};
+use holon_core::policy::{CallSurface, ToolCallGate};
 use holon_model::{Effort, Prices};
 
 use crate::edit::EditFormat;
 
 /// Everything that is fixed for a turn; the next one may have others, as when a chat changes its mode.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct TurnSettings {
     /// What the mode binds.
     pub profile: Profile,
     /// Whether this is a run, which hands over artifacts, or a chat, which does not.
-    pub surface: Surface,
+    pub surface: CallSurface,
     /// The system prompt, compiled.
     pub system: String,
     /// The model's id, as its provider spells it.
@@ -20,7 +20,7 @@ pub struct Settings {
     /// How files are changed.
     pub edit_format: EditFormat,
     /// What the turn may use.
-    pub limits: Limits,
+    pub limits: TurnLimits,
     /// Where artifacts go, as the hands know it.
     pub output: String,
     /// Artifacts that must be there in the end; those the host makes (`diff.patch`) may be among them.
@@ -43,7 +43,7 @@ pub struct Settings {
 
 /// Budgets of one turn; the host gives what is left of a run's.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct TurnLimits {
     /// Requests to the model.
     pub rounds: u64,
     /// Tokens, in and out.
@@ -52,14 +52,14 @@ pub struct Limits {
     pub cost_usd: f64,
 }
 
-impl Settings {
+impl TurnSettings {
     /// For a run in this profile: its limits and artifacts, output in `/holon/output`, a window of 128,000 tokens.
     pub fn for_run(profile: Profile, system: impl Into<String>, model: impl Into<String>) -> Self {
         let model = model.into();
         let limits =
-            Limits { rounds: profile.limits.rounds, tokens: u64::MAX, cost_usd: profile.limits.cost_usd };
+            TurnLimits { rounds: profile.limits.rounds, tokens: u64::MAX, cost_usd: profile.limits.cost_usd };
         Self {
-            surface: Surface::Run,
+            surface: CallSurface::Run,
             system: system.into(),
             edit_format: crate::edit::format_for(&model),
             model,
@@ -81,7 +81,7 @@ impl Settings {
     pub fn for_chat(profile: Profile, system: impl Into<String>, model: impl Into<String>) -> Self {
         let stop_on_denial = profile.promises_no_change();
         let mut settings = Self::for_run(profile, system, model);
-        settings.surface = Surface::Chat;
+        settings.surface = CallSurface::Chat;
         settings.limits.rounds = 50;
         settings.required = Vec::new();
         settings.optional = Vec::new();
@@ -90,12 +90,12 @@ impl Settings {
     }
 
     /// The gate for calls of this turn.
-    pub(crate) fn gate(&self, person: bool) -> Gate<'_> {
-        Gate::new(&self.profile, self.surface, person)
+    pub(crate) fn gate(&self, person: bool) -> ToolCallGate<'_> {
+        ToolCallGate::new(&self.profile, self.surface, person)
     }
 
     /// Whether artifacts are handed over.
     pub(crate) fn is_run(&self) -> bool {
-        self.surface == Surface::Run
+        self.surface == CallSurface::Run
     }
 }

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use holon_core::event::TodoStatus;
 
-use crate::conversation::Conversation;
+use crate::conversation::AgentConversation;
 use crate::text::{head, shorten, tail};
 
 /// How much of each kind is told.
-struct Measure {
+struct SummaryBudget {
     goal: usize,
     todo: usize,
     tail: usize,
@@ -19,15 +19,15 @@ struct Measure {
 }
 
 /// From generous to terse; the first that fits is taken.
-const MEASURES: [Measure; 4] = [
-    Measure { goal: 16_000, todo: 300, tail: 800, failures: 10, files: 200, asked: 2_000, words: 10 },
-    Measure { goal: 6_000, todo: 200, tail: 500, failures: 5, files: 60, asked: 800, words: 4 },
-    Measure { goal: 2_500, todo: 100, tail: 250, failures: 3, files: 20, asked: 250, words: 2 },
-    Measure { goal: 1_200, todo: 60, tail: 100, failures: 3, files: 8, asked: 120, words: 0 },
+const MEASURES: [SummaryBudget; 4] = [
+    SummaryBudget { goal: 16_000, todo: 300, tail: 800, failures: 10, files: 200, asked: 2_000, words: 10 },
+    SummaryBudget { goal: 6_000, todo: 200, tail: 500, failures: 5, files: 60, asked: 800, words: 4 },
+    SummaryBudget { goal: 2_500, todo: 100, tail: 250, failures: 3, files: 20, asked: 250, words: 2 },
+    SummaryBudget { goal: 1_200, todo: 60, tail: 100, failures: 3, files: 8, asked: 120, words: 0 },
 ];
 
 /// The summary, below `most` bytes if that is possible at all.
-pub(crate) fn summary(conversation: &Conversation, mode: &str, most: u64) -> String {
+pub(crate) fn summary(conversation: &AgentConversation, mode: &str, most: u64) -> String {
     let mut told = String::new();
     for measure in &MEASURES {
         told = tell(conversation, mode, measure);
@@ -38,7 +38,7 @@ pub(crate) fn summary(conversation: &Conversation, mode: &str, most: u64) -> Str
     told
 }
 
-fn tell(conversation: &Conversation, mode: &str, measure: &Measure) -> String {
+fn tell(conversation: &AgentConversation, mode: &str, measure: &SummaryBudget) -> String {
     let facts = &conversation.facts;
     let mut text =
         String::from("[Earlier rounds were left out to make room. This is what matters of them.]\n");

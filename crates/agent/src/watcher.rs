@@ -1,25 +1,25 @@
 //! Whoever wants to see what the agent does while it does it.
 
-use holon_core::event::Body;
+use holon_core::event::EventBody;
 
-/// Receives what happens, in order; closures that take a [`Body`] are watchers.
+/// Receives what happens, in order; closures that take a [`EventBody`] are watchers.
 ///
 /// Texts come as the model or a command wrote them. Whoever stores or shows them redacts them first.
-pub trait Watcher: Send + Sync {
+pub trait AgentEventSink: Send + Sync {
     /// Takes one thing that happened; must not block for long.
-    fn tell(&self, body: Body);
+    fn tell(&self, body: EventBody);
 }
 
-impl<F: Fn(Body) + Send + Sync> Watcher for F {
-    fn tell(&self, body: Body) {
+impl<F: Fn(EventBody) + Send + Sync> AgentEventSink for F {
+    fn tell(&self, body: EventBody) {
         self(body);
     }
 }
 
 /// Looks away.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+pub struct NoEventSink;
 
-impl Watcher for Nobody {
-    fn tell(&self, _body: Body) {}
+impl AgentEventSink for NoEventSink {
+    fn tell(&self, _body: EventBody) {}
 }

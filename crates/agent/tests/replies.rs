@@ -9,29 +9,30 @@ use std::fs;
 use std::path::Path;
 
 use holon_agent::edit::{self, patch};
-use holon_agent::reply::{Reading, line_left_out, understand};
-use holon_model::provider::Answer;
+use holon_agent::reply::{ReplyReading, line_left_out, understand};
+use holon_model::provider::PendingReply;
 use holon_model::{
-    Cancel, Delta, Message, ModelError, Part, Provider, Reply, Request, Sink, Stop, TextTools, Tool, ToolCall,
+    DeltaSink, MessagePart, ModelCancel, ModelError, ModelMessage, ModelReply, ModelRequest, Provider,
+    ReplyDelta, ReplyStop, TextTools, ToolCall, ToolSpec,
 };
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 #[derive(Debug, Deserialize)]
-struct Case {
+struct ReplyCase {
     id: String,
     mode: String,
     text: String,
-    native_calls: Vec<Called>,
+    native_calls: Vec<NativeCallCase>,
     stop: String,
     files: BTreeMap<String, String>,
-    meant: Vec<Meant>,
-    or: Option<Vec<Meant>>,
+    meant: Vec<MeantAction>,
+    or: Option<Vec<MeantAction>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Called {
+struct NativeCallCase {
     name: String,
     arguments: String,
 }
@@ -39,15 +40,15 @@ struct Called {
 /// What a reply shall do, or did.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
-enum Meant {
+enum MeantAction {
     Call { call: String, arguments: Map<String, Value> },
     File { file: String, after: String },
     Deleted { deleted: String },
 }
 
-fn tools() -> Vec<Tool> {
+fn tools() -> Vec<ToolSpec> {
     let tool = |name: &str, properties: Value, required: &[&str]| {
-        Tool::new(name, "", json!({"type": "object", "properties": properties, "required": required}))
+        ToolSpec::new(name, "", json!({"type": "object", "properties": properties, "required": required}))
     };
     let (text, number, flag, list) = (
         json!({"type": "string"}),
@@ -84,52 +85,62 @@ fn tools() -> Vec<Tool> {
 
 /// A model that says one thing.
 #[derive(Debug)]
-struct Says(Reply);
+struct ScriptedReply(ModelReply);
 
-impl Provider for Says {
+impl Provider for ScriptedReply {
     fn name(&self) -> &str {
         "says"
     }
 
-    fn stream<'a>(&'a self, _: &'a Request, _: &'a mut dyn Sink, _: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        _: &'a ModelRequest,
+        _: &'a mut dyn DeltaSink,
+        _: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         Box::pin(async { Ok(self.0.clone()) })
     }
 }
 
-struct Nowhere;
+struct NoFilesExecutor;
 
-impl Sink for Nowhere {
-    fn delta(&mut self, _: Delta) {}
+impl DeltaSink for NoFilesExecutor {
+    fn delta(&mut self, _: ReplyDelta) {}
     fn waiting(&mut self, _: std::time::Duration, _: &ModelError) {}
 }
 
-fn read(case: &Case, tools: &[Tool]) -> Reply {
+fn read(case: &ReplyCase, tools: &[ToolSpec]) -> ModelReply {
     let mut parts = Vec::new();
     if !case.text.is_empty() {
-        parts.push(Part::Text(case.text.clone()));
+        parts.push(MessagePart::Text(case.text.clone()));
     }
     let calls = case.native_calls.iter().enumerate();
     parts.extend(
-        calls.map(|(at, call)| Part::Call(ToolCall::new(format!("c{at}"), &call.name, &call.arguments))),
+        calls.map(|(at, call)| {
+            MessagePart::Call(ToolCall::new(format!("c{at}"), &call.name, &call.arguments))
+        }),
     );
     let stop = match case.stop.as_str() {
-        "length" => Stop::MaxTokens,
-        "tool" => Stop::ToolUse,
-        _ => Stop::EndTurn,
+        "length" => ReplyStop::MaxTokens,
+        "tool" => ReplyStop::ToolUse,
+        _ => ReplyStop::EndTurn,
     };
-    let mut reply = Reply { id: None, model: None, parts, stop, usage: None };
+    let mut reply = ModelReply { id: None, model: None, parts, stop, usage: None };
     if case.mode == "words" {
-        let told: Vec<Tool> = tools.iter().filter(|tool| tool.name != "apply_patch").cloned().collect();
-        let request = Request { messages: vec![Message::user("x")], tools: told, ..Request::default() };
+        let told: Vec<ToolSpec> = tools.iter().filter(|tool| tool.name != "apply_patch").cloned().collect();
+        let request =
+            ModelRequest { messages: vec![ModelMessage::user("x")], tools: told, ..ModelRequest::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let provider = TextTools::new(Says(reply), false);
-        reply = runtime.block_on(provider.stream(&request, &mut Nowhere, &Cancel::default())).unwrap();
+        let provider = TextTools::new(ScriptedReply(reply), false);
+        reply = runtime
+            .block_on(provider.stream(&request, &mut NoFilesExecutor, &ModelCancel::default()))
+            .unwrap();
     }
-    understand(reply, tools, Reading::Everything, 1)
+    understand(reply, tools, ReplyReading::Everything, 1)
 }
 
 /// What the calls of a reply do to the files, and what else they are.
-fn effects(case: &Case, reply: &Reply, tools: &[Tool]) -> Vec<Meant> {
+fn effects(case: &ReplyCase, reply: &ModelReply, tools: &[ToolSpec]) -> Vec<MeantAction> {
     let mut files = case.files.clone();
     let mut all = Vec::new();
     for call in reply.calls() {
@@ -170,39 +181,40 @@ fn effects(case: &Case, reply: &Reply, tools: &[Tool]) -> Vec<Meant> {
                     apply(change, &mut files);
                 }
             }
-            _ => all.push(Meant::Call { call: call.name.clone(), arguments }),
+            _ => all.push(MeantAction::Call { call: call.name.clone(), arguments }),
         }
     }
     for (path, text) in &files {
         if case.files.get(path) != Some(text) {
-            all.push(Meant::File { file: path.clone(), after: text.clone() });
+            all.push(MeantAction::File { file: path.clone(), after: text.clone() });
         }
     }
     let gone = case.files.keys().filter(|path| !files.contains_key(*path));
-    all.extend(gone.map(|path| Meant::Deleted { deleted: path.clone() }));
+    all.extend(gone.map(|path| MeantAction::Deleted { deleted: path.clone() }));
     all
 }
 
-fn apply(change: patch::FileChange, files: &mut BTreeMap<String, String>) {
+fn apply(change: patch::PatchedFileChange, files: &mut BTreeMap<String, String>) {
     match change {
-        patch::FileChange::Create { path, text } | patch::FileChange::Update { path, text, .. } => {
+        patch::PatchedFileChange::Create { path, text }
+        | patch::PatchedFileChange::Update { path, text, .. } => {
             files.insert(path, text);
         }
-        patch::FileChange::Move { from, to, text, .. } => {
+        patch::PatchedFileChange::Move { from, to, text, .. } => {
             files.remove(&from);
             files.insert(to, text);
         }
-        patch::FileChange::Delete { path } => drop(files.remove(&path)),
+        patch::PatchedFileChange::Delete { path } => drop(files.remove(&path)),
     }
 }
 
 /// Files first by name, then calls in their order; without what is a matter of taste.
-fn plain(all: &[Meant]) -> Vec<Meant> {
+fn plain(all: &[MeantAction]) -> Vec<MeantAction> {
     let mut calls = Vec::new();
     let mut files = Vec::new();
     for one in all {
         match one {
-            Meant::Call { call, arguments } => {
+            MeantAction::Call { call, arguments } => {
                 let mut arguments = arguments.clone();
                 arguments.retain(|_, value| !matches!(value, Value::Null | Value::Bool(false)));
                 if arguments.get("status") == Some(&json!("done")) && call == "finish" {
@@ -217,11 +229,11 @@ fn plain(all: &[Meant]) -> Vec<Meant> {
                         _ => {}
                     }
                 }
-                calls.push(Meant::Call { call: call.clone(), arguments });
+                calls.push(MeantAction::Call { call: call.clone(), arguments });
             }
-            Meant::File { file, after } => {
+            MeantAction::File { file, after } => {
                 let after = after.replace("\r\n", "\n").trim_end_matches('\n').to_owned();
-                files.push(Meant::File { file: file.clone(), after });
+                files.push(MeantAction::File { file: file.clone(), after });
             }
             other => files.push(other.clone()),
         }
@@ -239,7 +251,7 @@ fn judged(corpus: &str) -> (usize, Vec<String>, Vec<String>) {
     let (mut total, mut missed, mut misread) = (0, Vec::new(), Vec::new());
     for path in names {
         for line in fs::read_to_string(&path).unwrap().lines().filter(|line| !line.trim().is_empty()) {
-            let case: Case = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+            let case: ReplyCase = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
             let done = plain(&effects(&case, &read(&case, &tools), &tools));
             let meant = plain(&case.meant);
             total += 1;
@@ -294,8 +306,8 @@ fn signed(content: &str) -> String {
     content.split('\n').map(|line| format!("+{line}\n")).collect()
 }
 
-fn reply(text: &str, stop: Stop) -> Reply {
-    Reply { id: None, model: None, parts: vec![Part::Text(text.to_owned())], stop, usage: None }
+fn reply(text: &str, stop: ReplyStop) -> ModelReply {
+    ModelReply { id: None, model: None, parts: vec![MessagePart::Text(text.to_owned())], stop, usage: None }
 }
 
 proptest! {
@@ -324,8 +336,8 @@ proptest! {
     ) {
         let tools = tools();
         let text = pieces.concat();
-        let stop = if cut { Stop::MaxTokens } else { Stop::EndTurn };
-        let read = understand(reply(&text, stop), &tools, Reading::Everything, 1);
+        let stop = if cut { ReplyStop::MaxTokens } else { ReplyStop::EndTurn };
+        let read = understand(reply(&text, stop), &tools, ReplyReading::Everything, 1);
         for call in read.calls() {
             prop_assert!(tools.iter().any(|tool| tool.name == call.name), "{} in {text:?}", call.name);
             prop_assert!(call.object().is_ok(), "{text:?}");
@@ -344,10 +356,10 @@ proptest! {
         let ends: Vec<usize> = whole.char_indices().map(|(at, _)| at).chain([whole.len()]).collect();
         let text = &whole[..ends[at.index(ends.len())]];
         // Some servers do not say that they cut it off.
-        let stop = if said { Stop::MaxTokens } else { Stop::EndTurn };
+        let stop = if said { ReplyStop::MaxTokens } else { ReplyStop::EndTurn };
         let tools = tools();
-        let read = understand(reply(text, stop), &tools, Reading::Everything, 1);
-        let case = Case {
+        let read = understand(reply(text, stop), &tools, ReplyReading::Everything, 1);
+        let case = ReplyCase {
             id: String::new(),
             mode: "native".to_owned(),
             text: String::new(),
@@ -358,7 +370,7 @@ proptest! {
             or: None,
         };
         for done in effects(&case, &read, &tools) {
-            let Meant::File { file, after } = done else { panic!("{done:?} of {text:?}") };
+            let MeantAction::File { file, after } = done else { panic!("{done:?} of {text:?}") };
             prop_assert_eq!(file, "src/a.py");
             prop_assert_eq!(after.trim(), content.trim(), "{:?}", text);
         }

@@ -6,13 +6,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::Error;
+use crate::ApplyError;
 use crate::change::ChangeSet;
-use crate::journal::{ApplyStore, Purpose, SLOTS};
-use crate::outcome::{Conflict, ConflictReason, Outcome};
-use crate::plan::{FindGit, Lookup, PlannedConflict, Planner};
-use crate::transaction::{HasWriter, Stopped, Transaction};
-use crate::tree::Tree;
+use crate::journal::{ApplyPurpose, ApplyStore, SLOTS};
+use crate::outcome::{ApplyConflict, ApplyOutcome, ConflictReason};
+use crate::plan::{ContentLookup, FindGit, PlannedConflict, SwapPlanner};
+use crate::transaction::{HasWriter, SwapInterruption, Transaction};
+use crate::tree::WorkspaceTree;
 
 /// How long one apply waits for another to the same folder.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,13 +27,13 @@ pub struct ApplyRequest<'a> {
     /// What to change.
     pub changes: &'a ChangeSet,
     /// Where contents are found, by their digest.
-    pub contents: Lookup<'a>,
+    pub contents: ContentLookup<'a>,
     /// The folder to change.
     pub workspace: &'a Path,
     /// Where the record is kept.
     pub store: &'a ApplyStore,
     /// What it is for.
-    pub purpose: Purpose,
+    pub purpose: ApplyPurpose,
     /// Whose change it is: the id of a run or a thread.
     pub label: Option<&'a str>,
     /// How git is found, asked only when something must be merged.
@@ -45,55 +45,59 @@ pub struct ApplyRequest<'a> {
 }
 
 /// Brings a change into a folder, or leaves the folder as it is and says why.
-pub fn apply(request: &ApplyRequest<'_>) -> Result<Outcome, Error> {
+pub fn apply(request: &ApplyRequest<'_>) -> Result<ApplyOutcome, ApplyError> {
     if request.changes.entries.is_empty() {
-        return Ok(Outcome::NothingToDo);
+        return Ok(ApplyOutcome::NothingToDo);
     }
     let _turn = wait_for_turn(request.workspace);
-    let tree = Tree::open(request.workspace)?;
+    let tree = WorkspaceTree::open(request.workspace)?;
     let temp = std::env::temp_dir();
-    let planner = Planner { tree: &tree, contents: request.contents, git: request.git, temp: &temp };
+    let planner = SwapPlanner { tree: &tree, contents: request.contents, git: request.git, temp: &temp };
     let mut last = None;
     for _ in 0..ATTEMPTS {
         let plan = planner.plan(request.changes)?;
         if !plan.conflicts.is_empty() {
-            return Ok(Outcome::Refused { conflicts: keep(plan.conflicts, request.conflicts)? });
+            return Ok(ApplyOutcome::Refused { conflicts: keep(plan.conflicts, request.conflicts)? });
         }
         if plan.swaps.is_empty() {
             let nothing = plan.merged.is_empty();
             return Ok(if nothing {
-                Outcome::AlreadyThere
+                ApplyOutcome::AlreadyThere
             } else {
-                Outcome::Merged { paths: Vec::new(), merged: plan.merged, unwatched: None }
+                ApplyOutcome::Merged { paths: Vec::new(), merged: plan.merged, unwatched: None }
             });
         }
         match attempt(request, &tree, &plan)? {
-            Attempt::Done(unwatched) => {
+            ApplyAttempt::Done(unwatched) => {
                 request.store.forget_old();
                 let paths = plan.swaps.iter().map(|swap| swap.path.clone()).collect();
                 return Ok(match plan.merged.is_empty() {
-                    true => Outcome::Applied { paths, unwatched },
-                    false => Outcome::Merged { paths, merged: plan.merged, unwatched },
+                    true => ApplyOutcome::Applied { paths, unwatched },
+                    false => ApplyOutcome::Merged { paths, merged: plan.merged, unwatched },
                 });
             }
-            Attempt::Refused(conflicts) => return Ok(Outcome::Refused { conflicts }),
-            Attempt::Again(path) => last = Some(path),
+            ApplyAttempt::Refused(conflicts) => return Ok(ApplyOutcome::Refused { conflicts }),
+            ApplyAttempt::Again(path) => last = Some(path),
         }
         // The other program is writing this very moment; there is nothing to wait on but time.
         thread::sleep(PAUSE);
     }
     let path = last.unwrap_or_default();
-    Ok(Outcome::Refused { conflicts: vec![Conflict::new(path, ConflictReason::InUse)] })
+    Ok(ApplyOutcome::Refused { conflicts: vec![ApplyConflict::new(path, ConflictReason::InUse)] })
 }
 
-enum Attempt {
+enum ApplyAttempt {
     /// With the folder of the replaced files, when nobody can tell whether one of them is still written.
     Done(Option<PathBuf>),
     Again(PathBuf),
-    Refused(Vec<Conflict>),
+    Refused(Vec<ApplyConflict>),
 }
 
-fn attempt(request: &ApplyRequest<'_>, tree: &Tree, plan: &crate::plan::Plan) -> Result<Attempt, Error> {
+fn attempt(
+    request: &ApplyRequest<'_>,
+    tree: &WorkspaceTree,
+    plan: &crate::plan::SwapPlan,
+) -> Result<ApplyAttempt, ApplyError> {
     let ApplyRequest { store, contents, purpose, label, has_writer, .. } = *request;
     let transaction = match Transaction::stage(store, tree, plan, contents, purpose, label) {
         Ok(transaction) => transaction,
@@ -102,32 +106,35 @@ fn attempt(request: &ApplyRequest<'_>, tree: &Tree, plan: &crate::plan::Plan) ->
     match transaction.swap_and_settle(has_writer) {
         Ok(()) => {
             let unwatched = transaction.is_unwatched();
-            let done = transaction.finish(store).map_err(|e| Error::Unfinished { why: e.to_string() })?;
-            Ok(Attempt::Done(unwatched.then(|| done.join(SLOTS))))
+            let done =
+                transaction.finish(store).map_err(|e| ApplyError::Unfinished { why: e.to_string() })?;
+            Ok(ApplyAttempt::Done(unwatched.then(|| done.join(SLOTS))))
         }
         Err(stopped) => Ok(after(stopped, transaction.roll_back(store, has_writer)?)),
     }
 }
 
 /// What follows from swaps that ended early and were taken back, but for what was left.
-fn after(stopped: Stopped, left: Vec<Conflict>) -> Attempt {
+fn after(stopped: SwapInterruption, left: Vec<ApplyConflict>) -> ApplyAttempt {
     match stopped {
-        Stopped::Unwritten(path, error) => {
+        SwapInterruption::Unwritten(path, error) => {
             let detail = error.kind().to_string();
-            let conflict = Conflict { detail, ..Conflict::new(path, ConflictReason::Unwritten) };
-            Attempt::Refused([conflict].into_iter().chain(left).collect())
+            let conflict = ApplyConflict { detail, ..ApplyConflict::new(path, ConflictReason::Unwritten) };
+            ApplyAttempt::Refused([conflict].into_iter().chain(left).collect())
         }
-        Stopped::Raced(path) | Stopped::InUse(path) if left.is_empty() => Attempt::Again(path),
-        Stopped::Raced(_) => Attempt::Refused(left),
-        Stopped::InUse(path) => {
-            let conflict = Conflict::new(path, ConflictReason::InUse);
-            Attempt::Refused([conflict].into_iter().chain(left).collect())
+        SwapInterruption::Raced(path) | SwapInterruption::InUse(path) if left.is_empty() => {
+            ApplyAttempt::Again(path)
+        }
+        SwapInterruption::Raced(_) => ApplyAttempt::Refused(left),
+        SwapInterruption::InUse(path) => {
+            let conflict = ApplyConflict::new(path, ConflictReason::InUse);
+            ApplyAttempt::Refused([conflict].into_iter().chain(left).collect())
         }
     }
 }
 
 /// Writes the versions that could not be put in place where a person can look at them.
-fn keep(conflicts: Vec<PlannedConflict>, to: Option<&Path>) -> Result<Vec<Conflict>, Error> {
+fn keep(conflicts: Vec<PlannedConflict>, to: Option<&Path>) -> Result<Vec<ApplyConflict>, ApplyError> {
     let Some(to) = to else { return Ok(conflicts.into_iter().map(|planned| planned.conflict).collect()) };
     let mut kept = Vec::with_capacity(conflicts.len());
     for PlannedConflict { mut conflict, version, marked } in conflicts {
@@ -146,11 +153,11 @@ fn keep(conflicts: Vec<PlannedConflict>, to: Option<&Path>) -> Result<Vec<Confli
     Ok(kept)
 }
 
-fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
+fn write(path: &Path, content: &[u8]) -> Result<(), ApplyError> {
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        fs::create_dir_all(parent).map_err(ApplyError::io("create", parent))?;
     }
-    fs::write(path, content).map_err(Error::io("write", path))
+    fs::write(path, content).map_err(ApplyError::io("write", path))
 }
 
 /// Waits until nobody else applies to this folder: two at once could take each other's changes back. A folder that
@@ -167,5 +174,6 @@ fn wait_for_turn(dir: &Path) -> Option<File> {
         let locked = folder.lock().is_ok();
         let _ = tell.send(locked.then_some(folder));
     });
+    // A deadline: whoever applies may be a process that hangs.
     told.recv_timeout(PATIENCE).ok().flatten()
 }

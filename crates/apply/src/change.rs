@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use holon_git::{Digest, Touched};
+use holon_git::{PathDigest, TouchedPath};
 
 /// One path of a [`ChangeSet`]; `None` means that nothing is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,9 +10,9 @@ pub struct ChangeEntry {
     /// Relative to the workspace.
     pub path: PathBuf,
     /// What the change was made from.
-    pub base: Option<Digest>,
+    pub base: Option<PathDigest>,
     /// What it leads to.
-    pub result: Option<Digest>,
+    pub result: Option<PathDigest>,
     /// The permissions the result shall have where nothing is now; what the user's mask leaves when unknown.
     pub permissions: Option<u32>,
 }
@@ -26,8 +26,8 @@ pub struct ChangeSet {
 
 impl ChangeSet {
     /// The change a patch makes, as recorded when it was made.
-    pub fn of_patch(touched: &[Touched]) -> Self {
-        let entry = |touched: &Touched| ChangeEntry {
+    pub fn of_patch(touched: &[TouchedPath]) -> Self {
+        let entry = |touched: &TouchedPath| ChangeEntry {
             path: touched.path.clone(),
             base: touched.base.clone(),
             result: touched.result.clone(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Why an apply gave no outcome. Whenever one is returned the files are as they were, or the text names where they are.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ApplyError {
     /// A file could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
@@ -46,10 +46,10 @@ pub enum Error {
     },
     /// Git could not be asked.
     #[error(transparent)]
-    Git(#[from] holon_git::Error),
+    Git(#[from] holon_git::GitError),
 }
 
-impl Error {
+impl ApplyError {
     pub(crate) fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_owned();
         move |source| Self::Io { action, path, source }

@@ -6,12 +6,12 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use holon_git::Digest;
+use holon_git::PathDigest;
 use holon_git::touched::any_path;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::slot::SlotPlace;
+use crate::ApplyError;
+use crate::slot::SlotLocation;
 
 /// How long what was replaced is kept.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -23,7 +23,7 @@ const LOCK: &str = "lock";
 /// What an apply was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Purpose {
+pub enum ApplyPurpose {
     /// A change came in.
     Apply,
     /// A change that had come in went out again.
@@ -33,7 +33,7 @@ pub enum Purpose {
 /// How far a journal got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Stage {
+pub(crate) enum JournalStage {
     /// New files are being written beside the old ones; none was swapped.
     Staging,
     /// Files are being swapped, or taken back.
@@ -46,14 +46,14 @@ pub(crate) enum Stage {
 
 /// One swap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Step {
+pub(crate) struct JournalStep {
     #[serde(with = "any_path")]
     pub(crate) path: PathBuf,
-    pub(crate) before: Option<Digest>,
-    pub(crate) after: Option<Digest>,
+    pub(crate) before: Option<PathDigest>,
+    pub(crate) after: Option<PathDigest>,
     /// Permissions of what was there before.
     pub(crate) permissions: Option<u32>,
-    pub(crate) slot: SlotPlace,
+    pub(crate) slot: SlotLocation,
     /// The new file, recognised wherever it is: device and inode.
     pub(crate) inode: Option<(u64, u64)>,
     /// How many folders right above the path had to be made for it.
@@ -63,33 +63,33 @@ pub(crate) struct Step {
 
 /// Everything that is needed to finish an apply or to take it back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Journal {
+pub(crate) struct ApplyJournal {
     pub(crate) version: u32,
     #[serde(with = "any_path")]
     pub(crate) workspace: PathBuf,
-    pub(crate) purpose: Purpose,
+    pub(crate) purpose: ApplyPurpose,
     /// Whose change it is: the id of a run or a thread.
     pub(crate) label: Option<String>,
-    pub(crate) stage: Stage,
+    pub(crate) stage: JournalStage,
     /// Since which start of the machine: when it went down meanwhile, new files may not have reached the disk whole.
     #[serde(default)]
     pub(crate) boot: Option<String>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<JournalStep>,
 }
 
-impl Journal {
-    pub(crate) fn load(dir: &Path) -> Result<Option<Self>, Error> {
+impl ApplyJournal {
+    pub(crate) fn load(dir: &Path) -> Result<Option<Self>, ApplyError> {
         let path = dir.join(JOURNAL);
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(Error::io("read", path)(e)),
+            Err(e) => return Err(ApplyError::io("read", path)(e)),
         };
         let journal: Self = serde_json::from_slice(&text)
-            .map_err(|e| Error::Journal { path: path.clone(), why: e.to_string() })?;
+            .map_err(|e| ApplyError::Journal { path: path.clone(), why: e.to_string() })?;
         if journal.version != 1 {
             let why = format!("it has version {}, this holon knows version 1", journal.version);
-            return Err(Error::Journal { path, why });
+            return Err(ApplyError::Journal { path, why });
         }
         Ok(Some(journal))
     }

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use holon_git::{Digest, FileMode, Git};
+use holon_git::{FileMode, Git, PathDigest};
 
-use crate::Error;
+use crate::ApplyError;
 use crate::outcome::ConflictReason;
 
 /// What a merge came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Merged {
+pub(crate) enum FileMerge {
     /// Both sides fit together.
     Clean(FileMode, Vec<u8>),
     /// They do not; the text with both sides marked, where there is one.
@@ -19,8 +19,8 @@ pub(crate) enum Merged {
 
 /// One version of a file, with its content.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Version<'a> {
-    pub(crate) digest: &'a Digest,
+pub(crate) struct MergeVersion<'a> {
+    pub(crate) digest: &'a PathDigest,
     pub(crate) content: &'a [u8],
 }
 
@@ -28,38 +28,38 @@ pub(crate) struct Version<'a> {
 pub(crate) fn three_ways(
     git: &Git,
     temp: &Path,
-    base: Version<'_>,
-    here: Version<'_>,
-    change: Version<'_>,
-) -> Result<Merged, Error> {
+    base: MergeVersion<'_>,
+    here: MergeVersion<'_>,
+    change: MergeVersion<'_>,
+) -> Result<FileMerge, ApplyError> {
     let Some(mode) = merged_mode(base.digest.mode, here.digest.mode, change.digest.mode) else {
-        return Ok(Merged::Clash(ConflictReason::NotText, None));
+        return Ok(FileMerge::Clash(ConflictReason::NotText, None));
     };
     if base.digest.sha256 == change.digest.sha256 || here.digest.sha256 == change.digest.sha256 {
-        return Ok(Merged::Clean(mode, here.content.to_vec()));
+        return Ok(FileMerge::Clean(mode, here.content.to_vec()));
     }
     if base.digest.sha256 == here.digest.sha256 {
-        return Ok(Merged::Clean(mode, change.content.to_vec()));
+        return Ok(FileMerge::Clean(mode, change.content.to_vec()));
     }
     let linked = [base, here, change].iter().any(|version| !is_file(version.digest.mode));
     let binary = [base, here, change].iter().any(|version| version.content.contains(&0));
     if linked || binary {
-        return Ok(Merged::Clash(ConflictReason::NotText, None));
+        return Ok(FileMerge::Clash(ConflictReason::NotText, None));
     }
-    let dir = tempfile::tempdir_in(temp).map_err(Error::io("make a folder in", temp))?;
+    let dir = tempfile::tempdir_in(temp).map_err(ApplyError::io("make a folder in", temp))?;
     for (name, version) in [("yours", here), ("base", base), ("agent", change)] {
         let path = dir.path().join(name);
-        fs::write(&path, version.content).map_err(Error::io("write", &path))?;
+        fs::write(&path, version.content).map_err(ApplyError::io("write", &path))?;
     }
     let args =
         ["merge-file", "-p", "-q", "-L", "yours", "-L", "base", "-L", "agent", "yours", "base", "agent"];
     let done = git.call(args).dir(dir.path()).run(|_| Ok(()))?;
     Ok(match done.exit {
-        Some(0) => Merged::Clean(mode, done.stdout),
+        Some(0) => FileMerge::Clean(mode, done.stdout),
         Some(conflicts @ 1..=127) if conflicts > 0 => {
-            Merged::Clash(ConflictReason::Overlap, Some(done.stdout))
+            FileMerge::Clash(ConflictReason::Overlap, Some(done.stdout))
         }
-        _ => Merged::Clash(ConflictReason::NotText, None),
+        _ => FileMerge::Clash(ConflictReason::NotText, None),
     })
 }
 
@@ -81,16 +81,16 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
 
-    fn merge(base: &[u8], here: &[u8], change: &[u8]) -> Merged {
-        let of = |content: &[u8]| Digest::of_bytes(FileMode::Regular, content);
+    fn merge(base: &[u8], here: &[u8], change: &[u8]) -> FileMerge {
+        let of = |content: &[u8]| PathDigest::of_bytes(FileMode::Regular, content);
         let (b, h, c) = (of(base), of(here), of(change));
         let temp = tempfile::tempdir().unwrap();
         three_ways(
             &Git::find().unwrap(),
             temp.path(),
-            Version { digest: &b, content: base },
-            Version { digest: &h, content: here },
-            Version { digest: &c, content: change },
+            MergeVersion { digest: &b, content: base },
+            MergeVersion { digest: &h, content: here },
+            MergeVersion { digest: &c, content: change },
         )
         .unwrap()
     }
@@ -98,19 +98,20 @@ mod tests {
     #[test]
     fn lines_of_both_sides_are_kept() {
         let merged = merge(b"1\n2\n3\n4\n5\n", b"mine\n2\n3\n4\n5\n", b"1\n2\n3\n4\ntheirs\n");
-        assert_eq!(merged, Merged::Clean(FileMode::Regular, b"mine\n2\n3\n4\ntheirs\n".to_vec()));
+        assert_eq!(merged, FileMerge::Clean(FileMode::Regular, b"mine\n2\n3\n4\ntheirs\n".to_vec()));
         let same = merge(b"1\n", b"2\n", b"2\n");
-        assert_eq!(same, Merged::Clean(FileMode::Regular, b"2\n".to_vec()));
+        assert_eq!(same, FileMerge::Clean(FileMode::Regular, b"2\n".to_vec()));
     }
 
     #[test]
     fn the_same_lines_clash_and_both_are_shown() {
-        let Merged::Clash(ConflictReason::Overlap, Some(text)) = merge(b"1\n", b"mine\n", b"theirs\n") else {
+        let FileMerge::Clash(ConflictReason::Overlap, Some(text)) = merge(b"1\n", b"mine\n", b"theirs\n")
+        else {
             panic!("they overlap")
         };
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains("mine\n") && text.contains("theirs\n"), "{text}");
-        assert_eq!(merge(b"\0a", b"\0b", b"\0c"), Merged::Clash(ConflictReason::NotText, None));
+        assert_eq!(merge(b"\0a", b"\0b", b"\0c"), FileMerge::Clash(ConflictReason::NotText, None));
     }
 
     #[test]

@@ -7,22 +7,22 @@ use std::os::fd::AsRawFd;
 use holon_git::FileMode;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, linkat, openat};
 
-use crate::tree::{Spot, Tree};
+use crate::tree::{AnchoredPath, WorkspaceTree};
 
 /// An empty file where nothing is.
-pub(crate) fn create(spot: &Spot, mode: u32) -> io::Result<File> {
+pub(crate) fn create(spot: &AnchoredPath, mode: u32) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(openat(&spot.dir, &spot.name, flags, Mode::from_raw_mode(mode))?))
 }
 
 /// A file without a name in the folder of a spot; `None` where there is no such thing.
-fn unnamed(spot: &Spot, mode: u32) -> Option<File> {
+fn unnamed(spot: &AnchoredPath, mode: u32) -> Option<File> {
     let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
     openat(&spot.dir, ".", flags, Mode::from_raw_mode(mode)).ok().map(File::from)
 }
 
 /// Gives a file without a name one.
-fn name(file: &File, spot: &Spot) -> io::Result<()> {
+fn name(file: &File, spot: &AnchoredPath) -> io::Result<()> {
     // By its descriptor where the kernel lets everybody do that, which is quicker.
     if linkat(file, "", &spot.dir, &spot.name, AtFlags::EMPTY_PATH).is_ok() {
         return Ok(());
@@ -32,7 +32,12 @@ fn name(file: &File, spot: &Spot) -> io::Result<()> {
 }
 
 /// A new file with its content, made near the one it replaces.
-pub(crate) fn new_file(slot: &Spot, old: Option<&Spot>, mode: FileMode, content: &[u8]) -> io::Result<File> {
+pub(crate) fn new_file(
+    slot: &AnchoredPath,
+    old: Option<&AnchoredPath>,
+    mode: FileMode,
+    content: &[u8],
+) -> io::Result<File> {
     let exec = mode == FileMode::Executable;
     let mode = if exec { 0o777 } else { 0o666 };
     // Near the one it replaces, with what its folder passes on; and under its name when it is whole.
@@ -60,11 +65,11 @@ pub(crate) fn permissions(old: u32, exec: bool) -> u32 {
 /// A new file belongs to whom the old one, or the folder, belongs: root gives it to them, others may give it to a group
 /// they are in.
 pub(crate) fn own_like(
-    slot: &Spot,
+    slot: &AnchoredPath,
     new: &Stat,
-    spot: Option<&Spot>,
+    spot: Option<&AnchoredPath>,
     old: Option<&Stat>,
-    tree: &Tree,
+    tree: &WorkspaceTree,
 ) -> io::Result<()> {
     let is_root = rustix::process::geteuid().is_root();
     let of_old = old.filter(|stat| !FileType::from_raw_mode(stat.st_mode).is_dir());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// How an apply ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ApplyOutcome {
     /// The change is empty.
     NothingToDo,
     /// Every path already is as the change would make it.
@@ -28,13 +28,13 @@ pub enum Outcome {
     /// Nothing was changed, because of these.
     Refused {
         /// All of them, not only the first.
-        conflicts: Vec<Conflict>,
+        conflicts: Vec<ApplyConflict>,
     },
 }
 
 /// Why a path stands in the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct ApplyConflict {
     /// Relative to the workspace.
     pub path: PathBuf,
     /// The reason.
@@ -45,13 +45,13 @@ pub struct Conflict {
     pub kept: Option<PathBuf>,
 }
 
-impl Conflict {
+impl ApplyConflict {
     pub(crate) fn new(path: impl Into<PathBuf>, why: ConflictReason) -> Self {
         Self { path: path.into(), why, detail: String::new(), kept: None }
     }
 }
 
-/// The reasons for a [`Conflict`].
+/// The reasons for a [`ApplyConflict`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConflictReason {
     /// It changed since, and what it was made from was not kept, so nothing can be merged.

@@ -3,23 +3,23 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use holon_git::{Digest, FileMode, Git};
+use holon_git::{FileMode, Git, PathDigest};
 
-use crate::Error;
+use crate::ApplyError;
 use crate::change::{ChangeEntry, ChangeSet};
-use crate::merge::{Merged, Version, three_ways};
-use crate::outcome::{Conflict, ConflictReason};
+use crate::merge::{FileMerge, MergeVersion, three_ways};
+use crate::outcome::{ApplyConflict, ConflictReason};
 use crate::parts::in_parts;
-use crate::tree::{Folders, Seen, Standing, Tree, check_name};
+use crate::tree::{FolderCache, PathContent, SaveStamp, WorkspaceTree, check_name};
 
 /// One path that shall be something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Swap {
+pub(crate) struct FileSwap {
     pub(crate) path: PathBuf,
     /// What is there now and must still be there when it is replaced.
-    pub(crate) before: Option<Digest>,
+    pub(crate) before: Option<PathDigest>,
     /// What shall be there.
-    pub(crate) after: Option<Digest>,
+    pub(crate) after: Option<PathDigest>,
     /// Its content when it is a merged one, which is kept nowhere else.
     pub(crate) merged: Option<Vec<u8>>,
     /// The permissions it shall have, where they are known.
@@ -27,13 +27,13 @@ pub(crate) struct Swap {
     /// Whether the file that is there has attributes, which the new one shall have, too.
     pub(crate) attributes: bool,
     /// What the entry that is there looked like when it was read.
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<SaveStamp>,
 }
 
 /// What to do.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
-    pub(crate) swaps: Vec<Swap>,
+pub(crate) struct SwapPlan {
+    pub(crate) swaps: Vec<FileSwap>,
     /// Paths at which both sides met.
     pub(crate) merged: Vec<PathBuf>,
     pub(crate) conflicts: Vec<PlannedConflict>,
@@ -42,7 +42,7 @@ pub(crate) struct Plan {
 /// A conflict with what could not be put there.
 #[derive(Debug)]
 pub(crate) struct PlannedConflict {
-    pub(crate) conflict: Conflict,
+    pub(crate) conflict: ApplyConflict,
     /// The change's version.
     pub(crate) version: Option<Vec<u8>>,
     /// The text with both sides marked.
@@ -50,28 +50,28 @@ pub(crate) struct PlannedConflict {
 }
 
 /// Where contents come from, by digest.
-pub(crate) type Lookup<'a> = &'a (dyn Fn(&str) -> io::Result<Option<Vec<u8>>> + Sync);
+pub(crate) type ContentLookup<'a> = &'a (dyn Fn(&str) -> io::Result<Option<Vec<u8>>> + Sync);
 /// How git is found, asked only when something must be merged.
-pub(crate) type FindGit<'a> = &'a dyn Fn() -> Result<Git, holon_git::Error>;
+pub(crate) type FindGit<'a> = &'a dyn Fn() -> Result<Git, holon_git::GitError>;
 
-pub(crate) struct Planner<'a> {
-    pub(crate) tree: &'a Tree,
-    pub(crate) contents: Lookup<'a>,
+pub(crate) struct SwapPlanner<'a> {
+    pub(crate) tree: &'a WorkspaceTree,
+    pub(crate) contents: ContentLookup<'a>,
     pub(crate) git: FindGit<'a>,
     pub(crate) temp: &'a Path,
 }
 
-impl Planner<'_> {
-    pub(crate) fn plan(&self, changes: &ChangeSet) -> Result<Plan, Error> {
-        let mut plan = Plan::default();
+impl SwapPlanner<'_> {
+    pub(crate) fn plan(&self, changes: &ChangeSet) -> Result<SwapPlan, ApplyError> {
+        let mut plan = SwapPlan::default();
         for entry in &changes.entries {
             check_name(&entry.path)?;
         }
         let tree = self.tree;
         let now = in_parts(&changes.entries, |_, part| {
-            let mut folders = Folders::of(tree);
+            let mut folders = FolderCache::of(tree);
             let look = |entry: &ChangeEntry| {
-                folders.standing(&entry.path).map_err(Error::io("read", tree.full(&entry.path)))
+                folders.standing(&entry.path).map_err(ApplyError::io("read", tree.full(&entry.path)))
             };
             part.iter().map(look).collect()
         })?;
@@ -85,35 +85,41 @@ impl Planner<'_> {
         Ok(plan)
     }
 
-    fn one(&self, entry: &ChangeEntry, now: Standing, all: &ChangeSet, plan: &mut Plan) -> Result<(), Error> {
+    fn one(
+        &self,
+        entry: &ChangeEntry,
+        now: PathContent,
+        all: &ChangeSet,
+        plan: &mut SwapPlan,
+    ) -> Result<(), ApplyError> {
         if matches!(&entry.result, Some(digest) if digest.mode == FileMode::Gitlink) {
             // A submodule is a folder that git fills; a commit of it is nothing a file could say.
             match now {
-                Standing::Folder => {}
-                Standing::Nothing => plan.swaps.push(Swap::of(entry, None)),
+                PathContent::Folder => {}
+                PathContent::Nothing => plan.swaps.push(FileSwap::of(entry, None)),
                 _ => plan.conflict(&entry.path, ConflictReason::InTheWay, None, None),
             }
             return Ok(());
         }
         let now = match now {
-            Standing::Other => {
+            PathContent::Other => {
                 plan.conflict(&entry.path, ConflictReason::InTheWay, self.version(entry)?, None);
                 return Ok(());
             }
             // It goes away with the files in it, if they are all part of the change.
-            Standing::Folder if entry.result.is_some() && !empties(all, &entry.path) => {
+            PathContent::Folder if entry.result.is_some() && !empties(all, &entry.path) => {
                 plan.conflict(&entry.path, ConflictReason::InTheWay, self.version(entry)?, None);
                 return Ok(());
             }
-            Standing::Folder | Standing::Nothing => None,
-            Standing::Entry(digest) => Some(digest),
+            PathContent::Folder | PathContent::Nothing => None,
+            PathContent::Entry(digest) => Some(digest),
         };
         if now == entry.result {
             return Ok(());
         }
         if now.is_none() && entry.result.is_some() {
             let full = self.tree.full(&entry.path);
-            let blocked = self.tree.blocked_by(&entry.path).map_err(Error::io("look at", &full))?;
+            let blocked = self.tree.blocked_by(&entry.path).map_err(ApplyError::io("look at", &full))?;
             let goes = |path: &PathBuf| all.entries.iter().any(|e| e.path == *path && e.result.is_none());
             if blocked.as_ref().is_some_and(|path| !goes(path)) {
                 plan.conflict(&entry.path, ConflictReason::InTheWay, self.version(entry)?, None);
@@ -121,7 +127,7 @@ impl Planner<'_> {
             }
         }
         if now == entry.base {
-            plan.swaps.push(Swap::of(entry, now));
+            plan.swaps.push(FileSwap::of(entry, now));
             return Ok(());
         }
         let reason = match (&entry.base, &now, &entry.result) {
@@ -137,42 +143,42 @@ impl Planner<'_> {
     fn merge(
         &self,
         entry: &ChangeEntry,
-        base: &Digest,
-        here: &Digest,
-        result: &Digest,
-        plan: &mut Plan,
-    ) -> Result<(), Error> {
+        base: &PathDigest,
+        here: &PathDigest,
+        result: &PathDigest,
+        plan: &mut SwapPlan,
+    ) -> Result<(), ApplyError> {
         let full = self.tree.full(&entry.path);
-        let read = |digest: &Digest| {
-            (self.contents)(&digest.sha256).map_err(Error::io("read the kept content of", &full))
+        let read = |digest: &PathDigest| {
+            (self.contents)(&digest.sha256).map_err(ApplyError::io("read the kept content of", &full))
         };
-        let change = read(result)?.ok_or_else(|| Error::NoContent { path: entry.path.clone() })?;
+        let change = read(result)?.ok_or_else(|| ApplyError::NoContent { path: entry.path.clone() })?;
         let Some(base_content) = read(base)? else {
             plan.conflict(&entry.path, ConflictReason::NoBase, Some(change), None);
             return Ok(());
         };
         let Some(here_content) = self.current(&entry.path, here)? else {
             // It changed again while it was read: the swap will not find what it expects, and all is planned anew.
-            plan.swaps.push(Swap::of(entry, Some(here.clone())));
+            plan.swaps.push(FileSwap::of(entry, Some(here.clone())));
             return Ok(());
         };
         let merged = three_ways(
             &(self.git)()?,
             self.temp,
-            Version { digest: base, content: &base_content },
-            Version { digest: here, content: &here_content },
-            Version { digest: result, content: &change },
+            MergeVersion { digest: base, content: &base_content },
+            MergeVersion { digest: here, content: &here_content },
+            MergeVersion { digest: result, content: &change },
         )?;
         match merged {
-            Merged::Clean(mode, content) => {
-                let after = Digest::of_bytes(mode, &content);
+            FileMerge::Clean(mode, content) => {
+                let after = PathDigest::of_bytes(mode, &content);
                 plan.merged.push(entry.path.clone());
                 if after != *here {
                     let before = Some(here.clone());
                     let after = Some(after);
                     let path = entry.path.clone();
                     let merged = Some(content);
-                    let swap = Swap {
+                    let swap = FileSwap {
                         path,
                         before,
                         after,
@@ -184,13 +190,13 @@ impl Planner<'_> {
                     plan.swaps.push(swap);
                 }
             }
-            Merged::Clash(reason, marked) => plan.conflict(&entry.path, reason, Some(change), marked),
+            FileMerge::Clash(reason, marked) => plan.conflict(&entry.path, reason, Some(change), marked),
         }
         Ok(())
     }
 
     /// What a person has at a path, if it is still what was seen.
-    fn current(&self, path: &Path, seen: &Digest) -> Result<Option<Vec<u8>>, Error> {
+    fn current(&self, path: &Path, seen: &PathDigest) -> Result<Option<Vec<u8>>, ApplyError> {
         use std::io::Read;
         let full = self.tree.full(path);
         let read = || -> io::Result<Option<Vec<u8>>> {
@@ -200,21 +206,21 @@ impl Planner<'_> {
                 FileMode::Symlink => bytes = spot.link()?,
                 _ => drop(spot.open()?.read_to_end(&mut bytes)?),
             }
-            Ok((Digest::of_bytes(seen.mode, &bytes) == *seen).then_some(bytes))
+            Ok((PathDigest::of_bytes(seen.mode, &bytes) == *seen).then_some(bytes))
         };
         match read() {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            done => done.map_err(Error::io("read", full)),
+            done => done.map_err(ApplyError::io("read", full)),
         }
     }
 
-    fn version(&self, entry: &ChangeEntry) -> Result<Option<Vec<u8>>, Error> {
+    fn version(&self, entry: &ChangeEntry) -> Result<Option<Vec<u8>>, ApplyError> {
         let Some(result) = &entry.result else { return Ok(None) };
-        (self.contents)(&result.sha256).map_err(Error::io("read the kept content of", &entry.path))
+        (self.contents)(&result.sha256).map_err(ApplyError::io("read the kept content of", &entry.path))
     }
 }
 
-impl Plan {
+impl SwapPlan {
     fn conflict(
         &mut self,
         path: &Path,
@@ -222,12 +228,12 @@ impl Plan {
         version: Option<Vec<u8>>,
         marked: Option<Vec<u8>>,
     ) {
-        self.conflicts.push(PlannedConflict { conflict: Conflict::new(path, why), version, marked });
+        self.conflicts.push(PlannedConflict { conflict: ApplyConflict::new(path, why), version, marked });
     }
 }
 
-impl Swap {
-    fn of(entry: &ChangeEntry, before: Option<Digest>) -> Self {
+impl FileSwap {
+    fn of(entry: &ChangeEntry, before: Option<PathDigest>) -> Self {
         Self {
             path: entry.path.clone(),
             before,

@@ -11,12 +11,12 @@ use rustix::fs::{Access, AtFlags, accessat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::tree::{Spot, Tree, same_mount};
+use crate::tree::{AnchoredPath, WorkspaceTree, same_mount};
 
 /// The place of one slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum SlotPlace {
+pub(crate) enum SlotLocation {
     /// In the folder of the apply.
     Store,
     /// In a folder of the workspace, because the other one is on another file system.
@@ -27,7 +27,7 @@ pub(crate) enum SlotPlace {
     },
 }
 
-impl SlotPlace {
+impl SlotLocation {
     /// The name under which the slot with this number is in a folder of the workspace, if it is in one.
     pub(crate) fn name_beside(&self, id: &str, number: usize) -> Option<String> {
         matches!(self, Self::Beside { .. }).then(|| name_beside(id, &number.to_string()))
@@ -49,18 +49,18 @@ fn may_change(dir: &OwnedFd) -> io::Result<()> {
 
 /// The slots of one apply.
 #[derive(Debug)]
-pub(crate) struct Slots<'t> {
-    pub(crate) tree: &'t Tree,
+pub(crate) struct SwapSlots<'t> {
+    pub(crate) tree: &'t WorkspaceTree,
     /// The folder `slots` of the apply.
     pub(crate) store: Arc<OwnedFd>,
     /// Makes the names beside the files unique.
     pub(crate) id: String,
 }
 
-impl Slots<'_> {
+impl SwapSlots<'_> {
     /// Where the slot of a path must be, and how many folders above the path are missing. Nothing waits in a folder that
     /// gives way to a file.
-    pub(crate) fn place(&self, path: &Path, give_way: &HashSet<&Path>) -> io::Result<(SlotPlace, usize)> {
+    pub(crate) fn place(&self, path: &Path, give_way: &HashSet<&Path>) -> io::Result<(SlotLocation, usize)> {
         let mut missing = 0;
         let mut dir = path.parent().unwrap_or(Path::new(""));
         let above = loop {
@@ -74,35 +74,35 @@ impl Slots<'_> {
         };
         may_change(&above.dir)?;
         let place = if same_mount(&self.store, &above.dir) {
-            SlotPlace::Store
+            SlotLocation::Store
         } else {
             while let Some(gone) = dir.ancestors().find(|above| give_way.contains(above)) {
                 dir = gone.parent().unwrap_or(Path::new(""));
             }
-            SlotPlace::Beside { dir: dir.to_owned() }
+            SlotLocation::Beside { dir: dir.to_owned() }
         };
         Ok((place, missing))
     }
 
     /// The slot with this number.
-    pub(crate) fn spot(&self, number: usize, place: &SlotPlace) -> io::Result<Spot> {
+    pub(crate) fn spot(&self, number: usize, place: &SlotLocation) -> io::Result<AnchoredPath> {
         self.named(&number.to_string(), place)
     }
 
     /// A second slot, for file systems on which two entries cannot change places in one step.
-    pub(crate) fn second(&self, number: usize, place: &SlotPlace) -> io::Result<Spot> {
+    pub(crate) fn second(&self, number: usize, place: &SlotLocation) -> io::Result<AnchoredPath> {
         self.named(&format!("{number}.old"), place)
     }
 
     /// Where the old file of a finished apply is: always in the store.
-    pub(crate) fn final_spot(&self, number: usize) -> io::Result<Spot> {
-        self.named(&number.to_string(), &SlotPlace::Store)
+    pub(crate) fn final_spot(&self, number: usize) -> io::Result<AnchoredPath> {
+        self.named(&number.to_string(), &SlotLocation::Store)
     }
 
-    fn named(&self, name: &str, place: &SlotPlace) -> io::Result<Spot> {
+    fn named(&self, name: &str, place: &SlotLocation) -> io::Result<AnchoredPath> {
         match place {
-            SlotPlace::Store => Ok(Spot { dir: Arc::clone(&self.store), name: name.into() }),
-            SlotPlace::Beside { dir } => {
+            SlotLocation::Store => Ok(AnchoredPath { dir: Arc::clone(&self.store), name: name.into() }),
+            SlotLocation::Beside { dir } => {
                 let name = name_beside(&self.id, name);
                 self.tree.find(&dir.join(name))?.ok_or_else(|| io::ErrorKind::NotFound.into())
             }

@@ -10,19 +10,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use holon_git::{Digest, FileMode};
+use holon_git::{FileMode, PathDigest};
 use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, mkdirat, openat, symlinkat};
 use rustix::io::Errno;
 
-use crate::Error;
+use crate::ApplyError;
 use crate::contents::ContentWriter;
-use crate::journal::{ApplyStore, JOURNAL, Journal, MERGED, Purpose, SLOTS, Stage, Step, boot};
+use crate::journal::{
+    ApplyJournal, ApplyPurpose, ApplyStore, JOURNAL, JournalStage, JournalStep, MERGED, SLOTS, boot,
+};
 use crate::new_file::{copy_attributes, create, new_file, own_like, permissions};
-use crate::outcome::{Conflict, ConflictReason};
+use crate::outcome::{ApplyConflict, ConflictReason};
 use crate::parts::in_parts;
-use crate::plan::{Lookup, Plan, Swap};
-use crate::slot::{SlotPlace, Slots};
-use crate::tree::{Folders, Seen, Spot, Standing, Tree, size};
+use crate::plan::{ContentLookup, FileSwap, SwapPlan};
+use crate::slot::{SlotLocation, SwapSlots};
+use crate::tree::{AnchoredPath, FolderCache, PathContent, SaveStamp, WorkspaceTree, size};
 
 /// More new files than this reach the disk by one call for the whole file system, while they are swapped in, instead of
 /// one for each before.
@@ -32,11 +34,11 @@ const SYNC_EACH: usize = 16;
 pub(crate) type HasWriter<'a> = &'a (dyn Fn(&File) -> Option<bool> + Sync);
 
 /// A new file, unless it is a link, with its device and inode.
-type Written = (Option<File>, (u64, u64));
+type WrittenFile = (Option<File>, (u64, u64));
 
 /// Why the swaps ended early.
 #[derive(Debug)]
-pub(crate) enum Stopped {
+pub(crate) enum SwapInterruption {
     /// A path is not as it was when all was planned.
     Raced(PathBuf),
     /// Another program is writing a file.
@@ -49,13 +51,13 @@ pub(crate) enum Stopped {
 #[derive(Debug)]
 pub(crate) struct Transaction<'t> {
     pub(crate) dir: PathBuf,
-    pub(crate) journal: Journal,
-    pub(crate) slots: Slots<'t>,
+    pub(crate) journal: ApplyJournal,
+    pub(crate) slots: SwapSlots<'t>,
     /// Folders on each file system with new files that are not known to be on the disk yet. Never one of the files: who
     /// has it open for writing is taken for somebody else who does.
     unsettled: Vec<Arc<OwnedFd>>,
     /// What each path looked like when all was planned.
-    seen: Vec<Option<Seen>>,
+    seen: Vec<Option<SaveStamp>>,
     /// Whether nobody could tell of some old file if another program still writes to it.
     unwatched: AtomicBool,
     /// Whether any two entries could not change places in one step, as far as is known.
@@ -67,21 +69,21 @@ impl<'t> Transaction<'t> {
     /// Writes every new file and the journal; nothing of the workspace's own changed when this returns.
     pub(crate) fn stage(
         store: &ApplyStore,
-        tree: &'t Tree,
-        plan: &Plan,
-        contents: Lookup<'_>,
-        purpose: Purpose,
+        tree: &'t WorkspaceTree,
+        plan: &SwapPlan,
+        contents: ContentLookup<'_>,
+        purpose: ApplyPurpose,
         label: Option<&str>,
-    ) -> Result<Self, Stopped> {
-        let failed = |e| Stopped::Unwritten(PathBuf::new(), e);
+    ) -> Result<Self, SwapInterruption> {
+        let failed = |e| SwapInterruption::Unwritten(PathBuf::new(), e);
         let (dir, lock) = store.begin().map_err(failed)?;
-        let slots = Slots { tree, store: open_slots(&dir).map_err(failed)?, id: id_of(&dir) };
-        let journal = Journal {
+        let slots = SwapSlots { tree, store: open_slots(&dir).map_err(failed)?, id: id_of(&dir) };
+        let journal = ApplyJournal {
             version: 1,
             workspace: tree.path().to_owned(),
             purpose,
             label: label.map(str::to_owned),
-            stage: Stage::Staging,
+            stage: JournalStage::Staging,
             boot: boot(),
             steps: Vec::new(),
         };
@@ -105,8 +107,13 @@ impl<'t> Transaction<'t> {
     }
 
     /// An apply that another process left.
-    pub(crate) fn resume(dir: PathBuf, journal: Journal, tree: &'t Tree, lock: File) -> io::Result<Self> {
-        let slots = Slots { tree, store: open_slots(&dir)?, id: id_of(&dir) };
+    pub(crate) fn resume(
+        dir: PathBuf,
+        journal: ApplyJournal,
+        tree: &'t WorkspaceTree,
+        lock: File,
+    ) -> io::Result<Self> {
+        let slots = SwapSlots { tree, store: open_slots(&dir)?, id: id_of(&dir) };
         Ok(Self {
             dir,
             journal,
@@ -119,15 +126,15 @@ impl<'t> Transaction<'t> {
         })
     }
 
-    fn write_all(&mut self, plan: &Plan, contents: Lookup<'_>) -> Result<(), Stopped> {
-        let order: Vec<&Swap> = in_order(&plan.swaps).collect();
+    fn write_all(&mut self, plan: &SwapPlan, contents: ContentLookup<'_>) -> Result<(), SwapInterruption> {
+        let order: Vec<&FileSwap> = in_order(&plan.swaps).collect();
         // A folder may stand where something new comes; it goes away with what is in it.
         let new = order.iter().filter(|swap| swap.before.is_none() && swap.after.is_some());
         let new: HashSet<&Path> = new.map(|swap| swap.path.as_path()).collect();
         let found = in_parts(&order, |_, part| self.look(part, &new))?;
         let mut old = Vec::with_capacity(order.len());
         for (swap, (slot, made, stat)) in order.iter().zip(found) {
-            self.journal.steps.push(Step {
+            self.journal.steps.push(JournalStep {
                 path: swap.path.clone(),
                 before: swap.before.clone(),
                 after: swap.after.clone(),
@@ -138,23 +145,23 @@ impl<'t> Transaction<'t> {
             });
             old.push(stat);
         }
-        let beside = self.journal.steps.iter().any(|step| step.slot != SlotPlace::Store);
-        let failed = |e| Stopped::Unwritten(PathBuf::new(), e);
+        let beside = self.journal.steps.iter().any(|step| step.slot != SlotLocation::Store);
+        let failed = |e| SwapInterruption::Unwritten(PathBuf::new(), e);
         if beside {
             // So that whoever comes after a crash knows the names of what was being written there.
             self.journal.save(&self.dir).map_err(failed)?;
         }
         self.keep_merged(plan).map_err(failed)?;
-        let new: Vec<(&Swap, Option<Stat>)> = order.into_iter().zip(old).collect();
+        let new: Vec<(&FileSwap, Option<Stat>)> = order.into_iter().zip(old).collect();
         // More than this reach the disk together.
         let few = new.len() <= SYNC_EACH;
         let written = in_parts(&new, |first, part| {
-            let mut folders = Folders::of(self.slots.tree);
-            let write = |(at, (swap, old)): (usize, &(&Swap, Option<Stat>))| {
+            let mut folders = FolderCache::of(self.slots.tree);
+            let write = |(at, (swap, old)): (usize, &(&FileSwap, Option<Stat>))| {
                 let spot = folders.find(&swap.path);
                 let file = spot
                     .and_then(|spot| self.write_one(first + at, swap, spot.as_ref(), old.as_ref(), contents));
-                let file = file.map_err(|e| Stopped::Unwritten(swap.path.clone(), e))?;
+                let file = file.map_err(|e| SwapInterruption::Unwritten(swap.path.clone(), e))?;
                 Ok(file.map(|(file, inode)| (file.filter(|_| few), inode)))
             };
             part.iter().enumerate().map(write).collect()
@@ -174,21 +181,21 @@ impl<'t> Transaction<'t> {
             let folders: io::Result<Vec<_>> = devices.into_values().map(|n| Ok(folder(n)?.dir)).collect();
             self.unsettled = folders.map_err(failed)?;
         }
-        self.journal.stage = Stage::Swapping;
+        self.journal.stage = JournalStage::Swapping;
         self.journal.save(&self.dir).map_err(failed)
     }
 
     /// Where the new file of each swap waits, how many folders above it are missing, and what stands at its path.
     fn look(
         &self,
-        swaps: &[&Swap],
+        swaps: &[&FileSwap],
         new: &HashSet<&Path>,
-    ) -> Result<Vec<(SlotPlace, usize, Option<Stat>)>, Stopped> {
-        let mut folders = Folders::of(self.slots.tree);
-        let mut found: Vec<(SlotPlace, usize, Option<Stat>)> = Vec::with_capacity(swaps.len());
+    ) -> Result<Vec<(SlotLocation, usize, Option<Stat>)>, SwapInterruption> {
+        let mut folders = FolderCache::of(self.slots.tree);
+        let mut found: Vec<(SlotLocation, usize, Option<Stat>)> = Vec::with_capacity(swaps.len());
         let mut above = None;
         for swap in swaps {
-            let at = |e| Stopped::Unwritten(swap.path.clone(), e);
+            let at = |e| SwapInterruption::Unwritten(swap.path.clone(), e);
             let (slot, made) = match found.last().filter(|_| above == Some(swap.path.parent())) {
                 Some((slot, made, _)) => (slot.clone(), *made),
                 None => self.slots.place(&swap.path, new).map_err(at)?,
@@ -202,7 +209,7 @@ impl<'t> Transaction<'t> {
     }
 
     /// Merged contents are nowhere else, and whoever undoes this needs them.
-    fn keep_merged(&self, plan: &Plan) -> io::Result<()> {
+    fn keep_merged(&self, plan: &SwapPlan) -> io::Result<()> {
         let merged = plan.swaps.iter().filter_map(|swap| Some((swap.after.as_ref()?, swap.merged.as_ref()?)));
         let merged: Vec<_> = merged.collect();
         if merged.is_empty() {
@@ -219,11 +226,11 @@ impl<'t> Transaction<'t> {
     fn write_one(
         &self,
         number: usize,
-        swap: &Swap,
-        spot: Option<&Spot>,
+        swap: &FileSwap,
+        spot: Option<&AnchoredPath>,
         old: Option<&Stat>,
-        contents: Lookup<'_>,
-    ) -> io::Result<Option<Written>> {
+        contents: ContentLookup<'_>,
+    ) -> io::Result<Option<WrittenFile>> {
         let Some(after) = swap.after.as_ref().filter(|after| after.mode != FileMode::Gitlink) else {
             return Ok(None);
         };
@@ -269,7 +276,7 @@ impl<'t> Transaction<'t> {
     }
 
     /// Swaps everything while the new files reach the disk: an old one is not forgotten before they are there.
-    pub(crate) fn swap_and_settle(&self, has_writer: HasWriter<'_>) -> Result<(), Stopped> {
+    pub(crate) fn swap_and_settle(&self, has_writer: HasWriter<'_>) -> Result<(), SwapInterruption> {
         if self.unsettled.is_empty() {
             return self.swap_all(has_writer);
         }
@@ -279,18 +286,18 @@ impl<'t> Transaction<'t> {
             (swapped, settled.join().unwrap_or(Err(Errno::IO)))
         });
         swapped?;
-        settled.map_err(|e| Stopped::Unwritten(PathBuf::new(), e.into()))
+        settled.map_err(|e| SwapInterruption::Unwritten(PathBuf::new(), e.into()))
     }
 
     /// Swaps everything, and looks at each thing that came out. What goes away goes first, one after the other; what
     /// changes has nothing to do with one another; what is new comes last, with its folders.
-    fn swap_all(&self, has_writer: HasWriter<'_>) -> Result<(), Stopped> {
+    fn swap_all(&self, has_writer: HasWriter<'_>) -> Result<(), SwapInterruption> {
         let steps = &self.journal.steps;
         let gone = steps.iter().take_while(|step| step.after.is_none()).count();
         let new = steps.iter().rev().take_while(|step| step.before.is_none()).count();
         let (changed, new) = steps[gone..].split_at(steps.len() - gone - new);
         let stop = AtomicBool::new(false);
-        let swap = |first: usize, steps: &[Step]| {
+        let swap = |first: usize, steps: &[JournalStep]| {
             for (at, step) in steps.iter().enumerate().take_while(|_| !stop.load(Ordering::Relaxed)) {
                 self.swap_one(first + at, step, has_writer)
                     .inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
@@ -302,40 +309,45 @@ impl<'t> Transaction<'t> {
         swap(gone + changed.len(), new).map(drop)
     }
 
-    fn swap_one(&self, number: usize, step: &Step, has_writer: HasWriter<'_>) -> Result<(), Stopped> {
+    fn swap_one(
+        &self,
+        number: usize,
+        step: &JournalStep,
+        has_writer: HasWriter<'_>,
+    ) -> Result<(), SwapInterruption> {
         let at = |e: io::Error| match e.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty => {
-                Stopped::Raced(step.path.clone())
+                SwapInterruption::Raced(step.path.clone())
             }
-            _ => Stopped::Unwritten(step.path.clone(), e),
+            _ => SwapInterruption::Unwritten(step.path.clone(), e),
         };
-        let raced = || Stopped::Raced(step.path.clone());
+        let raced = || SwapInterruption::Raced(step.path.clone());
         if !self.is_as_planned(number, step).map_err(at)? {
             return Err(raced());
         }
         let old = self.swap(number, step).map_err(at)?.ok_or_else(raced)?;
         let Some(before) = &step.before else { return Ok(()) };
         match kept_as(&old, before, step.permissions, has_writer).map_err(at)? {
-            Kept::Settled => Ok(()),
-            Kept::Unwatched => {
+            ReplacedFileState::Settled => Ok(()),
+            ReplacedFileState::Unwatched => {
                 self.unwatched.store(true, Ordering::Relaxed);
                 Ok(())
             }
-            Kept::Written => Err(Stopped::InUse(step.path.clone())),
-            Kept::Changed => Err(raced()),
+            ReplacedFileState::Written => Err(SwapInterruption::InUse(step.path.clone())),
+            ReplacedFileState::Changed => Err(raced()),
         }
     }
 
     /// Whether a path still looks as it did when all was planned. What came out is compared all the same; but whoever reads the
     /// path between a swap and its way back, as `git stash` does, would find a version without what was saved since.
-    fn is_as_planned(&self, number: usize, step: &Step) -> io::Result<bool> {
+    fn is_as_planned(&self, number: usize, step: &JournalStep) -> io::Result<bool> {
         let Some(seen) = self.seen.get(number).filter(|_| step.before.is_some()) else { return Ok(true) };
         let Some(spot) = self.slots.tree.find(&step.path)? else { return Ok(false) };
-        Ok(spot.stat()?.as_ref().map(Seen::from) == *seen)
+        Ok(spot.stat()?.as_ref().map(SaveStamp::from) == *seen)
     }
 
     /// One swap, and where what came out is; `None` when the folder of the path is not there any more.
-    fn swap(&self, number: usize, step: &Step) -> io::Result<Option<Spot>> {
+    fn swap(&self, number: usize, step: &JournalStep) -> io::Result<Option<AnchoredPath>> {
         let tree = self.slots.tree;
         let slot = self.slots.spot(number, &step.slot)?;
         match (&step.before, &step.after) {
@@ -386,7 +398,7 @@ impl<'t> Transaction<'t> {
     }
 
     /// Where the old file of a step is, if it was taken out.
-    pub(crate) fn old_spot(&self, number: usize, step: &Step) -> io::Result<Option<Spot>> {
+    pub(crate) fn old_spot(&self, number: usize, step: &JournalStep) -> io::Result<Option<AnchoredPath>> {
         // Beside a file that went away the folder may be gone, and with it all that waited there.
         let Some(second) = there(self.slots.second(number, &step.slot))? else { return Ok(None) };
         if second.stat()?.is_some() {
@@ -399,7 +411,7 @@ impl<'t> Transaction<'t> {
     }
 
     /// Whether the new entry of a step is the one that stands at its path.
-    pub(crate) fn is_placed(&self, step: &Step) -> io::Result<bool> {
+    pub(crate) fn is_placed(&self, step: &JournalStep) -> io::Result<bool> {
         let Some(spot) = self.slots.tree.find(&step.path)? else { return Ok(false) };
         let stat = spot.stat()?;
         if matches!(&step.after, Some(after) if after.mode == FileMode::Gitlink) {
@@ -414,13 +426,13 @@ impl<'t> Transaction<'t> {
     }
 
     /// Everything is swapped: keeps what came out where an undo finds it.
-    pub(crate) fn finish(mut self, store: &ApplyStore) -> Result<PathBuf, Error> {
-        self.enter(Stage::Finishing)?;
+    pub(crate) fn finish(mut self, store: &ApplyStore) -> Result<PathBuf, ApplyError> {
+        self.enter(JournalStage::Finishing)?;
         for (number, step) in self.journal.steps.iter().enumerate().filter(|(_, step)| step.before.is_some())
         {
-            let failed = || Error::io("keep the old version of", &step.path);
+            let failed = || ApplyError::io("keep the old version of", &step.path);
             // What changed places with a slot of the store is at home there.
-            if step.slot == SlotPlace::Store && !self.apart.load(Ordering::Relaxed) {
+            if step.slot == SlotLocation::Store && !self.apart.load(Ordering::Relaxed) {
                 continue;
             }
             let Some(old) = self.old_spot(number, step).map_err(failed())? else { continue };
@@ -430,24 +442,24 @@ impl<'t> Transaction<'t> {
         let gone = self.journal.steps.iter().filter(|step| step.after.is_none());
         self.slots.tree.remove_emptied(&gone.map(|step| step.path.as_path()).collect::<Vec<_>>());
         let done = store.done().join(self.dir.file_name().unwrap_or_default());
-        fs::rename(&self.dir, &done).map_err(Error::io("finish", &self.dir))?;
+        fs::rename(&self.dir, &done).map_err(ApplyError::io("finish", &self.dir))?;
         Ok(done)
     }
 
     /// Notes how far it came, where what follows cannot be told from the files alone: beside them only what is not in the
     /// store yet is left.
-    pub(crate) fn enter(&mut self, stage: Stage) -> Result<(), Error> {
+    pub(crate) fn enter(&mut self, stage: JournalStage) -> Result<(), ApplyError> {
         self.journal.stage = stage;
-        if self.journal.steps.iter().all(|step| step.slot == SlotPlace::Store) {
+        if self.journal.steps.iter().all(|step| step.slot == SlotLocation::Store) {
             return Ok(());
         }
-        self.journal.save(&self.dir).map_err(Error::io("write", self.dir.join(JOURNAL)))
+        self.journal.save(&self.dir).map_err(ApplyError::io("write", self.dir.join(JOURNAL)))
     }
 
     /// Brings a file of a step into the store under its number; one that is there already stays.
-    pub(crate) fn bring_home(&self, number: usize, step: &Step, old: &Spot) -> io::Result<()> {
+    pub(crate) fn bring_home(&self, number: usize, step: &JournalStep, old: &AnchoredPath) -> io::Result<()> {
         let home = self.slots.final_spot(number)?;
-        if step.slot == SlotPlace::Store {
+        if step.slot == SlotLocation::Store {
             // Either it is there already, or under the second name.
             return if old.name == home.name { Ok(()) } else { Ok(old.move_to(&home)?) };
         }
@@ -467,8 +479,8 @@ impl<'t> Transaction<'t> {
     }
 
     /// Removes what waits beside the file of a step; what is in the store goes with the store.
-    pub(crate) fn unstage(&self, number: usize, step: &Step) {
-        if step.slot == SlotPlace::Store {
+    pub(crate) fn unstage(&self, number: usize, step: &JournalStep) {
+        if step.slot == SlotLocation::Store {
             return;
         }
         for spot in [self.slots.spot(number, &step.slot), self.slots.second(number, &step.slot)] {
@@ -489,7 +501,7 @@ impl<'t> Transaction<'t> {
 }
 
 /// A slot; `None` when the folder it would be in is not there any more.
-pub(crate) fn there(slot: io::Result<Spot>) -> io::Result<Option<Spot>> {
+pub(crate) fn there(slot: io::Result<AnchoredPath>) -> io::Result<Option<AnchoredPath>> {
     match slot {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         slot => slot.map(Some),
@@ -497,15 +509,15 @@ pub(crate) fn there(slot: io::Result<Spot>) -> io::Result<Option<Spot>> {
 }
 
 /// What goes away first, the deepest first; then what changes; then what is new.
-fn in_order(swaps: &[Swap]) -> impl Iterator<Item = &Swap> {
-    let rank = |swap: &Swap| match (&swap.before, &swap.after) {
+fn in_order(swaps: &[FileSwap]) -> impl Iterator<Item = &FileSwap> {
+    let rank = |swap: &FileSwap| match (&swap.before, &swap.after) {
         (_, None) => 0,
         (Some(_), Some(_)) => 1,
         (None, Some(_)) => 2,
     };
-    let mut order: Vec<&Swap> = swaps.iter().collect();
+    let mut order: Vec<&FileSwap> = swaps.iter().collect();
     order.sort_by(|a, b| {
-        let deepest = |swap: &Swap| std::cmp::Reverse(swap.path.components().count());
+        let deepest = |swap: &FileSwap| std::cmp::Reverse(swap.path.components().count());
         rank(a).cmp(&rank(b)).then_with(|| {
             if rank(a) == 0 {
                 deepest(a).cmp(&deepest(b))
@@ -527,13 +539,13 @@ fn id_of(dir: &Path) -> String {
 }
 
 /// A path at which something was left that an apply could not take back.
-pub(crate) fn leftover(path: &Path, kept: Option<PathBuf>) -> Conflict {
-    Conflict { kept, ..Conflict::new(path, ConflictReason::NotPutBack) }
+pub(crate) fn leftover(path: &Path, kept: Option<PathBuf>) -> ApplyConflict {
+    ApplyConflict { kept, ..ApplyConflict::new(path, ConflictReason::NotPutBack) }
 }
 
 /// What is seen of a file that came out.
 #[derive(Debug, PartialEq, Eq)]
-enum Kept {
+enum ReplacedFileState {
     /// It is what was expected, and stays so.
     Settled,
     /// It is what was expected, and nobody can tell whether another program still writes to it.
@@ -547,47 +559,51 @@ enum Kept {
 /// Looks at what came out: its content, and its permissions where they are known. In this order: with no writer left,
 /// what is read is what stays.
 fn kept_as(
-    spot: &Spot,
-    digest: &Digest,
+    spot: &AnchoredPath,
+    digest: &PathDigest,
     permissions: Option<u32>,
     has_writer: HasWriter<'_>,
-) -> io::Result<Kept> {
+) -> io::Result<ReplacedFileState> {
     let Ok((mut file, mode, stat)) = spot.open_with_mode() else {
         // A link, or nothing that can be opened.
-        return Ok(if is(spot, Some(digest))? { Kept::Settled } else { Kept::Changed });
+        return Ok(if is(spot, Some(digest))? {
+            ReplacedFileState::Settled
+        } else {
+            ReplacedFileState::Changed
+        });
     };
     let is_written = has_writer(&file);
     if is_written == Some(true) {
-        return Ok(Kept::Written);
+        return Ok(ReplacedFileState::Written);
     }
     let changed = permissions.is_some_and(|known| known != stat.st_mode & 0o7777);
-    if changed || Digest::of_file(mode, &mut file, size(&stat))? != *digest {
-        return Ok(Kept::Changed);
+    if changed || PathDigest::of_file(mode, &mut file, size(&stat))? != *digest {
+        return Ok(ReplacedFileState::Changed);
     }
-    Ok(if is_written.is_none() { Kept::Unwatched } else { Kept::Settled })
+    Ok(if is_written.is_none() { ReplacedFileState::Unwatched } else { ReplacedFileState::Settled })
 }
 
 /// Whether what stands at a spot is this and stays so, as far as anybody can tell.
 pub(crate) fn is_settled(
-    spot: &Spot,
-    digest: Option<&Digest>,
+    spot: &AnchoredPath,
+    digest: Option<&PathDigest>,
     permissions: Option<u32>,
     has_writer: HasWriter<'_>,
 ) -> io::Result<bool> {
     match digest {
         Some(digest) => {
             let kept = kept_as(spot, digest, permissions, has_writer)?;
-            Ok(matches!(kept, Kept::Settled | Kept::Unwatched))
+            Ok(matches!(kept, ReplacedFileState::Settled | ReplacedFileState::Unwatched))
         }
         None => is(spot, None),
     }
 }
 
 /// Whether what stands at a spot is this.
-pub(crate) fn is(spot: &Spot, digest: Option<&Digest>) -> io::Result<bool> {
+pub(crate) fn is(spot: &AnchoredPath, digest: Option<&PathDigest>) -> io::Result<bool> {
     Ok(match (spot.standing()?.0, digest) {
-        (Standing::Entry(found), Some(digest)) => found == *digest,
-        (Standing::Nothing, None) => true,
+        (PathContent::Entry(found), Some(digest)) => found == *digest,
+        (PathContent::Nothing, None) => true,
         _ => false,
     })
 }

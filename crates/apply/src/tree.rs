@@ -8,49 +8,49 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use holon_git::{Digest, FileMode};
+use holon_git::{FileMode, PathDigest};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, mkdirat, openat, openat2, readlinkat,
     renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
-use crate::Error;
+use crate::ApplyError;
 
 /// How folders are opened.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// The folder changes go to.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct WorkspaceTree {
     root: Arc<OwnedFd>,
     path: PathBuf,
 }
 
 /// Where a path is: the open folder above it, and its name there.
 #[derive(Debug)]
-pub(crate) struct Spot {
+pub(crate) struct AnchoredPath {
     pub(crate) dir: Arc<OwnedFd>,
     pub(crate) name: OsString,
 }
 
 /// What stands at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum PathContent {
     /// Nothing.
     Nothing,
     /// A folder.
     Folder,
     /// A file or a link.
-    Entry(Digest),
+    Entry(PathDigest),
     /// Something that is neither file, link nor folder.
     Other,
 }
 
-impl Tree {
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+impl WorkspaceTree {
+    pub(crate) fn open(path: &Path) -> Result<Self, ApplyError> {
         let root = openat(rustix::fs::CWD, path, FOLDER, Mode::empty()).map_err(io::Error::from);
-        Ok(Self { root: Arc::new(root.map_err(Error::io("open", path))?), path: path.to_owned() })
+        Ok(Self { root: Arc::new(root.map_err(ApplyError::io("open", path))?), path: path.to_owned() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -62,13 +62,13 @@ impl Tree {
     }
 
     /// Where a path is; `None` when a folder above it is missing or is no folder. Links count as no folder.
-    pub(crate) fn find(&self, path: &Path) -> io::Result<Option<Spot>> {
+    pub(crate) fn find(&self, path: &Path) -> io::Result<Option<AnchoredPath>> {
         let Some((above, name)) = parts(path) else { return Ok(None) };
         if above.as_os_str().is_empty() {
-            return Ok(Some(Spot { dir: Arc::clone(&self.root), name }));
+            return Ok(Some(AnchoredPath { dir: Arc::clone(&self.root), name }));
         }
         match openat2(&self.root, above, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            Ok(dir) => Ok(Some(Spot { dir: Arc::new(dir), name })),
+            Ok(dir) => Ok(Some(AnchoredPath { dir: Arc::new(dir), name })),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
             // A kernel that does not know the call, or does not let it be made.
             Err(Errno::NOSYS | Errno::PERM) => self.walk(above, name, None),
@@ -77,7 +77,7 @@ impl Tree {
     }
 
     /// Where a path is; folders above it are made where they are missing, and told.
-    pub(crate) fn make_way(&self, path: &Path, made: &mut Vec<PathBuf>) -> io::Result<Option<Spot>> {
+    pub(crate) fn make_way(&self, path: &Path, made: &mut Vec<PathBuf>) -> io::Result<Option<AnchoredPath>> {
         match parts(path) {
             Some((above, name)) => self.walk(above, name, Some(made)),
             None => Ok(None),
@@ -89,7 +89,7 @@ impl Tree {
         above: &Path,
         name: OsString,
         mut made: Option<&mut Vec<PathBuf>>,
-    ) -> io::Result<Option<Spot>> {
+    ) -> io::Result<Option<AnchoredPath>> {
         let mut dir = Arc::clone(&self.root);
         let mut here = PathBuf::new();
         for part in above {
@@ -107,7 +107,7 @@ impl Tree {
                 Err(e) => return Err(e.into()),
             };
         }
-        Ok(Some(Spot { dir, name }))
+        Ok(Some(AnchoredPath { dir, name }))
     }
 
     /// The first thing above a path that is there and is no folder, so that the path cannot be.
@@ -150,30 +150,30 @@ impl Tree {
 
 /// A look at many paths one after the other, while nothing is changed yet: a folder is opened once for its neighbours.
 #[derive(Debug)]
-pub(crate) struct Folders<'t> {
-    tree: &'t Tree,
+pub(crate) struct FolderCache<'t> {
+    tree: &'t WorkspaceTree,
     last: Option<(PathBuf, Arc<OwnedFd>)>,
 }
 
-impl<'t> Folders<'t> {
-    pub(crate) fn of(tree: &'t Tree) -> Self {
+impl<'t> FolderCache<'t> {
+    pub(crate) fn of(tree: &'t WorkspaceTree) -> Self {
         Self { tree, last: None }
     }
 
     /// What stands at a path now, and what else is known of it.
-    pub(crate) fn standing(&mut self, path: &Path) -> io::Result<(Standing, Known)> {
+    pub(crate) fn standing(&mut self, path: &Path) -> io::Result<(PathContent, EntryMetadata)> {
         match self.find(path)? {
             Some(spot) => spot.standing(),
-            None => Ok((Standing::Nothing, Known::default())),
+            None => Ok((PathContent::Nothing, EntryMetadata::default())),
         }
     }
 
-    /// Where a path is, like [`Tree::find`].
-    pub(crate) fn find(&mut self, path: &Path) -> io::Result<Option<Spot>> {
+    /// Where a path is, like [`WorkspaceTree::find`].
+    pub(crate) fn find(&mut self, path: &Path) -> io::Result<Option<AnchoredPath>> {
         if let (Some((above, dir)), Some((of, name))) = (&self.last, parts(path))
             && of == above
         {
-            return Ok(Some(Spot { dir: Arc::clone(dir), name }));
+            return Ok(Some(AnchoredPath { dir: Arc::clone(dir), name }));
         }
         let found = self.tree.find(path)?;
         self.last = found.as_ref().and_then(|spot| Some((path.parent()?.to_owned(), Arc::clone(&spot.dir))));
@@ -183,22 +183,22 @@ impl<'t> Folders<'t> {
 
 /// What is known of an entry beside its content.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Known {
+pub(crate) struct EntryMetadata {
     /// Whether it is a file with attributes that its successor shall have.
     pub(crate) attributes: bool,
     /// What it looked like before it was read.
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<SaveStamp>,
 }
 
 /// What changes with every save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SaveStamp {
     inode: (u64, u64),
     size: i64,
     written: (i64, u64),
 }
 
-impl From<&Stat> for Seen {
+impl From<&Stat> for SaveStamp {
     fn from(stat: &Stat) -> Self {
         Self {
             inode: (stat.st_dev, stat.st_ino),
@@ -214,7 +214,7 @@ fn parts(path: &Path) -> Option<(&Path, OsString)> {
     plain.then(|| Some((path.parent()?, path.file_name()?.to_owned()))).flatten()
 }
 
-impl Spot {
+impl AnchoredPath {
     /// What is known of it without reading it.
     pub(crate) fn stat(&self) -> io::Result<Option<Stat>> {
         match statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -225,25 +225,28 @@ impl Spot {
     }
 
     /// What stands there, read, and what else is known of it.
-    pub(crate) fn standing(&self) -> io::Result<(Standing, Known)> {
-        let Some(stat) = self.stat()? else { return Ok((Standing::Nothing, Known::default())) };
+    pub(crate) fn standing(&self) -> io::Result<(PathContent, EntryMetadata)> {
+        let Some(stat) = self.stat()? else { return Ok((PathContent::Nothing, EntryMetadata::default())) };
         let standing = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Standing::Folder,
-            FileType::Symlink => Standing::Entry(Digest::of_bytes(FileMode::Symlink, &self.link()?)),
+            FileType::Directory => PathContent::Folder,
+            FileType::Symlink => PathContent::Entry(PathDigest::of_bytes(FileMode::Symlink, &self.link()?)),
             FileType::RegularFile => match self.open_with_mode() {
                 Ok((mut file, mode, stat)) => {
                     // What cannot be told is looked at later.
                     let attributes = !matches!(rustix::fs::flistxattr_query(&file), Ok(0));
-                    let known = Known { attributes, seen: Some(Seen::from(&stat)) };
-                    return Ok((Standing::Entry(Digest::of_file(mode, &mut file, size(&stat))?), known));
+                    let known = EntryMetadata { attributes, seen: Some(SaveStamp::from(&stat)) };
+                    return Ok((
+                        PathContent::Entry(PathDigest::of_file(mode, &mut file, size(&stat))?),
+                        known,
+                    ));
                 }
                 // It became something else this moment: whoever expects a content will not find it.
-                Err(e) if e.kind() == io::ErrorKind::NotFound => Standing::Nothing,
+                Err(e) if e.kind() == io::ErrorKind::NotFound => PathContent::Nothing,
                 Err(e) => return Err(e),
             },
-            _ => Standing::Other,
+            _ => PathContent::Other,
         };
-        Ok((standing, Known { attributes: false, seen: Some(Seen::from(&stat)) }))
+        Ok((standing, EntryMetadata { attributes: false, seen: Some(SaveStamp::from(&stat)) }))
     }
 
     /// Opens the file there, which is never waited for.
@@ -269,12 +272,12 @@ impl Spot {
     }
 
     /// Changes places with another entry, in one step.
-    pub(crate) fn exchange(&self, other: &Spot) -> rustix::io::Result<()> {
+    pub(crate) fn exchange(&self, other: &AnchoredPath) -> rustix::io::Result<()> {
         renameat_with(&other.dir, &other.name, &self.dir, &self.name, RenameFlags::EXCHANGE)
     }
 
     /// Moves the entry to a place where nothing is.
-    pub(crate) fn move_to(&self, other: &Spot) -> rustix::io::Result<()> {
+    pub(crate) fn move_to(&self, other: &AnchoredPath) -> rustix::io::Result<()> {
         match renameat_with(&self.dir, &self.name, &other.dir, &other.name, RenameFlags::NOREPLACE) {
             // A file system that does not know the flag: a second name that must be new, then the first one goes.
             Err(Errno::INVAL | Errno::NOSYS) => {
@@ -310,14 +313,14 @@ pub(crate) fn same_mount(one: impl AsFd, other: impl AsFd) -> bool {
 }
 
 /// Refuses paths that could lead anywhere else, or into a repository's own folder.
-pub(crate) fn check_name(path: &Path) -> Result<(), Error> {
+pub(crate) fn check_name(path: &Path) -> Result<(), ApplyError> {
     let plain = |part: Component<'_>| match part {
         Component::Normal(name) => !is_dot_git(name),
         _ => false,
     };
     let none = path.as_os_str().is_empty() || path.as_os_str().as_bytes().contains(&0);
     if none || !path.components().all(plain) {
-        return Err(Error::Forbidden { path: path.to_owned() });
+        return Err(ApplyError::Forbidden { path: path.to_owned() });
     }
     Ok(())
 }
@@ -349,13 +352,13 @@ mod tests {
         fs::create_dir(dir.path().join("real")).unwrap();
         fs::write(dir.path().join("real/file"), "x").unwrap();
         std::os::unix::fs::symlink("real", dir.path().join("link")).unwrap();
-        let tree = Tree::open(dir.path()).unwrap();
-        let mut folders = Folders::of(&tree);
+        let tree = WorkspaceTree::open(dir.path()).unwrap();
+        let mut folders = FolderCache::of(&tree);
         let mut standing = |path: &str| folders.standing(Path::new(path)).unwrap().0;
         let seen = standing("real/file");
-        assert_eq!(seen, Standing::Entry(Digest::of_bytes(FileMode::Regular, b"x")));
-        assert_eq!(standing("link/file"), Standing::Nothing);
-        assert_eq!(standing("real"), Standing::Folder);
+        assert_eq!(seen, PathContent::Entry(PathDigest::of_bytes(FileMode::Regular, b"x")));
+        assert_eq!(standing("link/file"), PathContent::Nothing);
+        assert_eq!(standing("real"), PathContent::Folder);
         assert!(tree.make_way(Path::new("link/new"), &mut Vec::new()).unwrap().is_none());
         let mut made = Vec::new();
         assert!(tree.make_way(Path::new("a/b/c"), &mut made).unwrap().is_some());

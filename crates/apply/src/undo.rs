@@ -9,17 +9,17 @@ use holon_git::FileMode;
 use holon_git::touched::hex;
 use sha2::{Digest as _, Sha256};
 
-use crate::Error;
+use crate::ApplyError;
 use crate::change::{ChangeEntry, ChangeSet};
 use crate::contents::ContentFile;
-use crate::journal::{ApplyStore, Journal, MERGED, Purpose, SLOTS};
+use crate::journal::{ApplyJournal, ApplyPurpose, ApplyStore, MERGED, SLOTS};
 
 /// A mark in the folder of an apply that was undone.
 const UNDONE: &str = "undone";
 
 /// An apply that can be taken back.
 #[derive(Debug)]
-pub struct Undoable {
+pub struct UndoableApply {
     /// The change that takes it back.
     pub changes: ChangeSet,
     /// The workspace it went to.
@@ -30,19 +30,19 @@ pub struct Undoable {
 }
 
 /// The last apply of a run or thread that was not undone yet.
-pub fn undo_of(store: &ApplyStore, label: &str) -> Result<Option<Undoable>, Error> {
+pub fn undo_of(store: &ApplyStore, label: &str) -> Result<Option<UndoableApply>, ApplyError> {
     for dir in ApplyStore::list(&store.done()).into_iter().rev() {
-        let Ok(Some(journal)) = Journal::load(&dir) else { continue };
-        let is_one = journal.label.as_deref() == Some(label) && journal.purpose == Purpose::Apply;
+        let Ok(Some(journal)) = ApplyJournal::load(&dir) else { continue };
+        let is_one = journal.label.as_deref() == Some(label) && journal.purpose == ApplyPurpose::Apply;
         if is_one && !dir.join(UNDONE).exists() {
-            return Undoable::of(dir, journal).map(Some);
+            return UndoableApply::of(dir, journal).map(Some);
         }
     }
     Ok(None)
 }
 
-impl Undoable {
-    fn of(dir: PathBuf, journal: Journal) -> Result<Self, Error> {
+impl UndoableApply {
+    fn of(dir: PathBuf, journal: ApplyJournal) -> Result<Self, ApplyError> {
         let slot = |number: usize| dir.join(SLOTS).join(number.to_string());
         let kept = journal.steps.iter().enumerate().filter_map(|(number, step)| {
             step.before.as_ref().map(|before| (before.sha256.clone(), slot(number), before.mode))
@@ -51,7 +51,7 @@ impl Undoable {
         let merged = match ContentFile::open(&merged) {
             Ok(file) => Some(file),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-            Err(e) => return Err(Error::io("read", merged)(e)),
+            Err(e) => return Err(ApplyError::io("read", merged)(e)),
         };
         let entries = journal.steps.iter().map(|step| ChangeEntry {
             path: step.path.clone(),
@@ -75,9 +75,9 @@ impl Undoable {
     }
 
     /// Notes that it was undone.
-    pub fn mark_undone(&self) -> Result<(), Error> {
+    pub fn mark_undone(&self) -> Result<(), ApplyError> {
         let path = self.dir.join(UNDONE);
-        fs::write(&path, b"").map_err(Error::io("write", path))
+        fs::write(&path, b"").map_err(ApplyError::io("write", path))
     }
 }
 

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use holon_apply::{
-    ApplyRequest, ApplyStore, ChangeEntry, ChangeSet, ConflictReason, Outcome, Purpose, Recovery, apply,
-    recover, undo_of,
+    ApplyOutcome, ApplyPurpose, ApplyRequest, ApplyStore, ChangeEntry, ChangeSet, ConflictReason, Recovery,
+    apply, recover, undo_of,
 };
-use holon_git::{Digest, FileMode, Git};
+use holon_git::{FileMode, Git, PathDigest};
 
-struct Scene {
+struct ApplyScene {
     temp: tempfile::TempDir,
     /// Where the record is kept, if that is another file system than the workspace's.
     apart: Option<tempfile::TempDir>,
@@ -21,7 +21,7 @@ struct Scene {
     changes: ChangeSet,
 }
 
-impl Scene {
+impl ApplyScene {
     fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         fs::create_dir(temp.path().join("w")).unwrap();
@@ -57,7 +57,7 @@ impl Scene {
     fn change(mut self, path: &str, base: Option<&str>, result: Option<&str>) -> Self {
         let mut digest = |text: Option<&str>| {
             text.map(|text| {
-                let digest = Digest::of_bytes(FileMode::Regular, text.as_bytes());
+                let digest = PathDigest::of_bytes(FileMode::Regular, text.as_bytes());
                 self.contents.insert(digest.sha256.clone(), text.as_bytes().to_vec());
                 digest
             })
@@ -67,14 +67,14 @@ impl Scene {
         self
     }
 
-    fn apply_with(&self, has_writer: &(dyn Fn(&File) -> Option<bool> + Sync)) -> Outcome {
+    fn apply_with(&self, has_writer: &(dyn Fn(&File) -> Option<bool> + Sync)) -> ApplyOutcome {
         let conflicts = self.temp.path().join("conflicts");
         apply(&ApplyRequest {
             changes: &self.changes,
             contents: &|sha256| Ok(self.contents.get(sha256).cloned()),
             workspace: &self.workspace(),
             store: &self.store(),
-            purpose: Purpose::Apply,
+            purpose: ApplyPurpose::Apply,
             label: Some("run"),
             git: &Git::find,
             conflicts: Some(&conflicts),
@@ -83,11 +83,11 @@ impl Scene {
         .unwrap()
     }
 
-    fn apply(&self) -> Outcome {
+    fn apply(&self) -> ApplyOutcome {
         self.apply_with(&|_| None)
     }
 
-    fn undo(&self) -> Option<Outcome> {
+    fn undo(&self) -> Option<ApplyOutcome> {
         let undoable = undo_of(&self.store(), "run").unwrap()?;
         let read = |sha256: &str| Ok(undoable.read(sha256)?.or_else(|| self.contents.get(sha256).cloned()));
         let outcome = apply(&ApplyRequest {
@@ -95,22 +95,22 @@ impl Scene {
             contents: &read,
             workspace: &undoable.workspace,
             store: &self.store(),
-            purpose: Purpose::Undo,
+            purpose: ApplyPurpose::Undo,
             label: Some("run"),
             git: &Git::find,
             conflicts: None,
             has_writer: &|_| None,
         })
         .unwrap();
-        if !matches!(outcome, Outcome::Refused { .. }) {
+        if !matches!(outcome, ApplyOutcome::Refused { .. }) {
             undoable.mark_undone().unwrap();
         }
         Some(outcome)
     }
 }
 
-fn conflicts(outcome: &Outcome) -> Vec<(String, ConflictReason)> {
-    let Outcome::Refused { conflicts } = outcome else { panic!("{outcome:?}") };
+fn conflicts(outcome: &ApplyOutcome) -> Vec<(String, ConflictReason)> {
+    let ApplyOutcome::Refused { conflicts } = outcome else { panic!("{outcome:?}") };
     conflicts.iter().map(|c| (c.path.display().to_string(), c.why)).collect()
 }
 
@@ -143,7 +143,7 @@ fn a_new_file_has_the_attributes_of_the_one_it_replaces() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     // Few files and many take different ways.
     for count in [1, 200] {
-        let mut scene = Scene::new();
+        let mut scene = ApplyScene::new();
         for number in 0..count {
             let path = format!("folder/file{number}");
             scene.write(&path, "old\n");
@@ -154,7 +154,7 @@ fn a_new_file_has_the_attributes_of_the_one_it_replaces() {
             // The temporary folder's file system knows no such attributes.
             return;
         }
-        assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+        assert!(matches!(scene.apply(), ApplyOutcome::Applied { .. }));
         assert_eq!(scene.read(&with).as_deref(), Some("new\n"));
         let mut value = [0; 16];
         assert_eq!(getxattr(scene.at(&with), "user.origin", &mut value[..]), Ok(4));
@@ -167,7 +167,7 @@ fn a_new_file_has_the_attributes_of_the_one_it_replaces() {
 
 #[test]
 fn files_are_changed_added_and_removed_and_all_comes_back() {
-    let scene = Scene::new()
+    let scene = ApplyScene::new()
         .change("a", Some("a\n"), Some("A\n"))
         .change("sub/gone", Some("g\n"), None)
         .change("made/deep/new", None, Some("n\n"))
@@ -184,42 +184,42 @@ fn files_are_changed_added_and_removed_and_all_comes_back() {
     fs::set_permissions(scene.at("a"), fs::Permissions::from_mode(0o640)).unwrap();
     let before = tree(&scene.workspace());
     let outcome = scene.apply();
-    assert!(matches!(&outcome, Outcome::Applied { paths, .. } if paths.len() == 7), "{outcome:?}");
+    assert!(matches!(&outcome, ApplyOutcome::Applied { paths, .. } if paths.len() == 7), "{outcome:?}");
     assert_eq!(scene.read("a").as_deref(), Some("A\n"));
     assert_eq!(fs::metadata(scene.at("a")).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(!scene.at("sub").exists(), "an emptied folder goes");
     assert_eq!(scene.read("made/deep/new").as_deref(), Some("n\n"));
     assert_eq!(scene.read("x/inside").as_deref(), Some("i\n"));
     assert_eq!(scene.read("dir").as_deref(), Some("a file now\n"));
-    assert_eq!(scene.apply(), Outcome::AlreadyThere);
-    assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
+    assert_eq!(scene.apply(), ApplyOutcome::AlreadyThere);
+    assert!(matches!(scene.undo(), Some(ApplyOutcome::Applied { .. })));
     assert_eq!(tree(&scene.workspace()), before);
     assert!(scene.undo().is_none(), "once");
-    assert!(matches!(scene.apply(), Outcome::Applied { .. }), "and in again");
+    assert!(matches!(scene.apply(), ApplyOutcome::Applied { .. }), "and in again");
 }
 
 #[test]
 fn what_a_person_did_since_is_merged_or_kept() {
     const OLD: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
     let new = OLD.replace("9\n", "nine\n");
-    let scene = Scene::new().change("f", Some(OLD), Some(&new)).change("new", None, Some("n\n"));
+    let scene = ApplyScene::new().change("f", Some(OLD), Some(&new)).change("new", None, Some("n\n"));
     scene.write("f", &OLD.replace("1\n", "one\n"));
     let outcome = scene.apply();
     assert!(
-        matches!(&outcome, Outcome::Merged { merged, .. } if merged == &[PathBuf::from("f")]),
+        matches!(&outcome, ApplyOutcome::Merged { merged, .. } if merged == &[PathBuf::from("f")]),
         "{outcome:?}"
     );
     assert_eq!(scene.read("f").unwrap(), new.replace("1\n", "one\n"));
     // And the way back keeps what came later, too.
     scene.write("f", &new.replace("1\n", "one\n").replace("5\n", "five\n"));
-    assert!(matches!(scene.undo(), Some(Outcome::Merged { .. })));
+    assert!(matches!(scene.undo(), Some(ApplyOutcome::Merged { .. })));
     assert_eq!(scene.read("f").unwrap(), OLD.replace("1\n", "one\n").replace("5\n", "five\n"));
 }
 
 #[test]
 fn where_both_meet_nothing_is_touched_and_both_versions_are_there() {
     let check = |now: Option<&str>, base: Option<&str>, result: Option<&str>, why: ConflictReason| {
-        let scene = Scene::new().change("free", None, Some("n\n")).change("f", base, result);
+        let scene = ApplyScene::new().change("free", None, Some("n\n")).change("f", base, result);
         if let Some(now) = now {
             scene.write("f", now);
         }
@@ -228,7 +228,7 @@ fn where_both_meet_nothing_is_touched_and_both_versions_are_there() {
         assert_eq!(conflicts(&outcome), [("f".to_owned(), why)]);
         assert_eq!(tree(&scene.workspace()), before);
         if let Some(result) = result {
-            let Outcome::Refused { conflicts } = outcome else { unreachable!() };
+            let ApplyOutcome::Refused { conflicts } = outcome else { unreachable!() };
             assert_eq!(fs::read_to_string(conflicts[0].kept.as_ref().unwrap()).unwrap(), result);
         }
     };
@@ -241,15 +241,15 @@ fn where_both_meet_nothing_is_touched_and_both_versions_are_there() {
 
 #[test]
 fn a_file_in_the_way_of_a_folder_and_a_link_in_the_way_of_a_path_are_conflicts() {
-    let scene = Scene::new().change("x/new", None, Some("n\n"));
+    let scene = ApplyScene::new().change("x/new", None, Some("n\n"));
     scene.write("x", "in the way\n");
     assert_eq!(conflicts(&scene.apply()), [("x/new".to_owned(), ConflictReason::InTheWay)]);
-    let scene = Scene::new().change("link/new", None, Some("n\n"));
+    let scene = ApplyScene::new().change("link/new", None, Some("n\n"));
     fs::create_dir(scene.at("real")).unwrap();
     symlink("real", scene.at("link")).unwrap();
     assert_eq!(conflicts(&scene.apply()), [("link/new".to_owned(), ConflictReason::InTheWay)]);
     assert!(!scene.at("real/new").exists());
-    let scene = Scene::new().change("d", None, Some("n\n"));
+    let scene = ApplyScene::new().change("d", None, Some("n\n"));
     scene.write("d/mine", "m\n");
     assert_eq!(conflicts(&scene.apply()), [("d".to_owned(), ConflictReason::InTheWay)]);
 }
@@ -258,7 +258,7 @@ fn a_file_in_the_way_of_a_folder_and_a_link_in_the_way_of_a_path_are_conflicts()
 fn an_edit_saved_in_the_moment_of_the_swap_is_noticed_and_merged() {
     const OLD: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
     let new = OLD.replace("9\n", "nine\n");
-    let scene = Scene::new().change("f", Some(OLD), Some(&new)).change("g", Some("g\n"), Some("G\n"));
+    let scene = ApplyScene::new().change("f", Some(OLD), Some(&new)).change("g", Some("g\n"), Some("G\n"));
     scene.write("f", OLD);
     scene.write("g", "g\n");
     // Asked between the swap and the comparison: the file that came out is still open in somebody's editor.
@@ -271,14 +271,15 @@ fn an_edit_saved_in_the_moment_of_the_swap_is_noticed_and_merged() {
         }
         Some(false)
     });
-    assert!(matches!(outcome, Outcome::Merged { .. }), "{outcome:?}");
+    assert!(matches!(outcome, ApplyOutcome::Merged { .. }), "{outcome:?}");
     assert_eq!(scene.read("f").unwrap(), new.replace("1\n", "one\n"));
     assert_eq!(scene.read("g").unwrap(), "G\n");
 }
 
 #[test]
 fn a_file_that_somebody_keeps_open_for_writing_is_left_alone() {
-    let scene = Scene::new().change("a", Some("a\n"), Some("A\n")).change("log", Some("l\n"), Some("L\n"));
+    let scene =
+        ApplyScene::new().change("a", Some("a\n"), Some("A\n")).change("log", Some("l\n"), Some("L\n"));
     scene.write("a", "a\n");
     scene.write("log", "l\n");
     let before = tree(&scene.workspace());
@@ -297,7 +298,7 @@ fn a_folder_that_cannot_be_written_changes_nothing() {
         // Root may write everywhere; the end-to-end tests run this as an ordinary user.
         return;
     }
-    let scene = Scene::new().change("a", Some("a\n"), Some("A\n")).change("shut/new", None, Some("n\n"));
+    let scene = ApplyScene::new().change("a", Some("a\n"), Some("A\n")).change("shut/new", None, Some("n\n"));
     scene.write("a", "a\n");
     fs::create_dir(scene.at("shut")).unwrap();
     fs::set_permissions(scene.at("shut"), fs::Permissions::from_mode(0o555)).unwrap();
@@ -309,25 +310,26 @@ fn a_folder_that_cannot_be_written_changes_nothing() {
 
 #[test]
 fn several_at_once_take_turns() {
-    let mut scene = Scene::new();
+    let mut scene = ApplyScene::new();
     for number in 0..40 {
         scene = scene.change(&format!("d{number}/new"), None, Some("n\n"));
     }
     let scene = &scene;
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+    let outcomes: Vec<ApplyOutcome> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| scene.apply())).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let count = |wanted: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count();
-    assert_eq!(count(&|outcome| matches!(outcome, Outcome::Applied { .. })), 1, "{outcomes:?}");
-    assert_eq!(count(&|outcome| *outcome == Outcome::AlreadyThere), 7, "{outcomes:?}");
+    let count =
+        |wanted: &dyn Fn(&ApplyOutcome) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count();
+    assert_eq!(count(&|outcome| matches!(outcome, ApplyOutcome::Applied { .. })), 1, "{outcomes:?}");
+    assert_eq!(count(&|outcome| *outcome == ApplyOutcome::AlreadyThere), 7, "{outcomes:?}");
 }
 
 /// Dies at the nth thing that is asked between a swap and its comparison, as if the process had been killed there.
 #[test]
 fn whatever_dies_in_the_middle_is_taken_back_by_the_next() {
     for dies_at in 0..3 {
-        let scene = Scene::new()
+        let scene = ApplyScene::new()
             .change("a", Some("a\n"), Some("A\n"))
             .change("b", Some("b\n"), Some("B\n"))
             .change("c", Some("c\n"), None)
@@ -350,13 +352,13 @@ fn whatever_dies_in_the_middle_is_taken_back_by_the_next() {
         assert_eq!(recovered[0].recovery, Recovery::RolledBack);
         assert_eq!(tree(&scene.workspace()), before);
         assert!(recover(&scene.store(), &|_| None).is_empty());
-        assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+        assert!(matches!(scene.apply(), ApplyOutcome::Applied { .. }));
     }
 }
 
 #[test]
 fn an_edit_made_after_a_kill_is_left_and_what_it_replaced_is_named() {
-    let scene = Scene::new().change("a", Some("a\n"), Some("A\n")).change("b", Some("b\n"), Some("B\n"));
+    let scene = ApplyScene::new().change("a", Some("a\n"), Some("A\n")).change("b", Some("b\n"), Some("B\n"));
     scene.write("a", "a\n");
     scene.write("b", "b\n");
     let died =
@@ -376,11 +378,11 @@ fn an_edit_made_after_a_kill_is_left_and_what_it_replaced_is_named() {
 fn what_is_cut_off_at_its_very_end_is_finished_also_across_file_systems() {
     for apart in [false, true] {
         let mut scene =
-            Scene::new().change("deep/only", Some("x\n"), None).change("a", Some("a\n"), Some("A\n"));
+            ApplyScene::new().change("deep/only", Some("x\n"), None).change("a", Some("a\n"), Some("A\n"));
         scene.apart = apart.then(|| tempfile::tempdir_in("/dev/shm").unwrap());
         scene.write("deep/only", "x\n");
         scene.write("a", "a\n");
-        assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+        assert!(matches!(scene.apply(), ApplyOutcome::Applied { .. }));
         let after = tree(&scene.workspace());
         assert!(!scene.at("deep").exists(), "no empty folder stays");
         // As if it had died right before it was over.
@@ -389,16 +391,16 @@ fn what_is_cut_off_at_its_very_end_is_finished_also_across_file_systems() {
         let recovered = recover(&scene.store(), &|_| None);
         assert_eq!(recovered[0].recovery, Recovery::Finished, "apart: {apart}");
         assert_eq!(tree(&scene.workspace()), after);
-        assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
+        assert!(matches!(scene.undo(), Some(ApplyOutcome::Applied { .. })));
         assert_eq!(scene.read("deep/only").as_deref(), Some("x\n"));
     }
 }
 
 /// A change of so many files, all of them there.
-fn many(count: usize) -> Scene {
+fn many(count: usize) -> ApplyScene {
     let names: Vec<String> = (0..count).map(|number| format!("d{}/f{number}", number % 7)).collect();
     let scene =
-        names.iter().fold(Scene::new(), |scene, name| scene.change(name, Some("old\n"), Some("new\n")));
+        names.iter().fold(ApplyScene::new(), |scene, name| scene.change(name, Some("old\n"), Some("new\n")));
     names.iter().for_each(|name| scene.write(name, "old\n"));
     scene
 }
@@ -419,11 +421,11 @@ fn many_files_are_all_there_or_all_as_before_wherever_it_dies() {
         let recovered = recover(&scene.store(), &|_| None);
         assert!(matches!(recovered[0].recovery, Recovery::RolledBack | Recovery::Finished), "{recovered:?}");
         if recovered[0].recovery == Recovery::Finished {
-            assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
+            assert!(matches!(scene.undo(), Some(ApplyOutcome::Applied { .. })));
         }
         assert_eq!(tree(&scene.workspace()), before);
     }
-    assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+    assert!(matches!(scene.apply(), ApplyOutcome::Applied { .. }));
     assert!(
         scene
             .changes
@@ -437,7 +439,8 @@ fn many_files_are_all_there_or_all_as_before_wherever_it_dies() {
 #[test]
 fn a_new_file_that_did_not_reach_the_disk_is_told() {
     for went_down in [true, false] {
-        let scene = Scene::new().change("a", Some("a\n"), Some("A\n")).change("b", Some("b\n"), Some("B\n"));
+        let scene =
+            ApplyScene::new().change("a", Some("a\n"), Some("A\n")).change("b", Some("b\n"), Some("B\n"));
         scene.write("a", "a\n");
         scene.write("b", "b\n");
         // Both are swapped when the last one is looked at.
@@ -482,11 +485,10 @@ fn only(writer: &File) -> impl Fn(&File) -> Option<bool> + use<> {
 #[test]
 fn a_new_file_that_somebody_writes_to_does_not_go_back() {
     for base in [Some("a\n"), None] {
-        let scene = Scene::new().change("a", base, Some("A\n")).change("b", Some("b\n"), Some("B\n")).change(
-            "z",
-            None,
-            Some("Z\n"),
-        );
+        let scene = ApplyScene::new()
+            .change("a", base, Some("A\n"))
+            .change("b", Some("b\n"), Some("B\n"))
+            .change("z", None, Some("Z\n"));
         if let Some(base) = base {
             scene.write("a", base);
         }
@@ -498,7 +500,7 @@ fn a_new_file_that_somebody_writes_to_does_not_go_back() {
             std::os::unix::fs::FileExt::read_exact_at(file, &mut text, 0).unwrap();
             Some(text == *b"A\n")
         });
-        let Outcome::Refused { conflicts } = outcome else { panic!("{outcome:?}") };
+        let ApplyOutcome::Refused { conflicts } = outcome else { panic!("{outcome:?}") };
         assert_eq!(conflicts[0].path, Path::new("a"));
         let kept = conflicts[0].kept.as_ref().map(|kept| fs::read_to_string(kept).unwrap());
         assert_eq!(kept.as_deref(), base);
@@ -509,7 +511,7 @@ fn a_new_file_that_somebody_writes_to_does_not_go_back() {
 
 #[test]
 fn an_old_file_that_is_still_being_written_goes_back_after_a_kill() {
-    let scene = Scene::new().change("a", Some("a\n"), Some("A\n"));
+    let scene = ApplyScene::new().change("a", Some("a\n"), Some("A\n"));
     scene.write("a", "a\n");
     let mut writer = File::options().append(true).open(scene.at("a")).unwrap();
     let died =
@@ -524,14 +526,14 @@ fn an_old_file_that_is_still_being_written_goes_back_after_a_kill() {
 #[test]
 fn paths_that_lead_elsewhere_are_an_error() {
     for path in ["../out", "/etc/x", ".git/config", "a/.GIT/x"] {
-        let scene = Scene::new().change(path, None, Some("x"));
+        let scene = ApplyScene::new().change(path, None, Some("x"));
         let conflicts = scene.temp.path().join("conflicts");
         let done = apply(&ApplyRequest {
             changes: &scene.changes,
             contents: &|sha256| Ok(scene.contents.get(sha256).cloned()),
             workspace: &scene.workspace(),
             store: &scene.store(),
-            purpose: Purpose::Apply,
+            purpose: ApplyPurpose::Apply,
             label: None,
             git: &Git::find,
             conflicts: Some(&conflicts),
@@ -556,8 +558,8 @@ fn is_open_here(file: &File) -> Option<bool> {
     Some(open.into_iter().any(|entry| writes(&entry.file_name()) && same(entry.path())))
 }
 
-fn files(count: usize) -> Scene {
-    let mut scene = Scene::new();
+fn files(count: usize) -> ApplyScene {
+    let mut scene = ApplyScene::new();
     for number in 0..count {
         let path = format!("f{number:03}");
         scene.write(&path, "old\n");
@@ -579,7 +581,7 @@ fn an_apply_never_takes_itself_for_somebody_who_writes() {
         assert_eq!(tree(&scene.workspace()), before, "{count} files");
         drop(writer);
         let outcome = scene.apply_with(&is_open_here);
-        assert!(matches!(&outcome, Outcome::Applied { unwatched: None, .. }), "{outcome:?}");
+        assert!(matches!(&outcome, ApplyOutcome::Applied { unwatched: None, .. }), "{outcome:?}");
     }
 }
 
@@ -587,7 +589,7 @@ fn an_apply_never_takes_itself_for_somebody_who_writes() {
 fn where_nobody_can_tell_who_writes_the_old_files_are_named() {
     let scene = files(1);
     let mut writer = File::options().append(true).open(scene.at("f000")).unwrap();
-    let Outcome::Applied { unwatched: Some(folder), .. } = scene.apply_with(&|_| None) else { panic!() };
+    let ApplyOutcome::Applied { unwatched: Some(folder), .. } = scene.apply_with(&|_| None) else { panic!() };
     std::io::Write::write_all(&mut writer, b"late\n").unwrap();
     assert_eq!(fs::read_to_string(folder.join("0")).unwrap(), "old\nlate\n");
 }
@@ -604,13 +606,13 @@ fn permissions_that_change_meanwhile_stay() {
         },
         workspace: &scene.workspace(),
         store: &scene.store(),
-        purpose: Purpose::Apply,
+        purpose: ApplyPurpose::Apply,
         label: Some("run"),
         git: &Git::find,
         conflicts: None,
         has_writer: &is_open_here,
     });
-    assert!(matches!(outcome.unwrap(), Outcome::Applied { .. }));
+    assert!(matches!(outcome.unwrap(), ApplyOutcome::Applied { .. }));
     assert_eq!(scene.read("f001").as_deref(), Some("new\n"));
     assert_eq!(fs::metadata(scene.at("f001")).unwrap().permissions().mode() & 0o777, 0o600);
 }
@@ -619,7 +621,7 @@ fn permissions_that_change_meanwhile_stay() {
 /// would keep that one and throw the other away. So what was saved in time is not swapped at all.
 #[test]
 fn inv_16_what_was_saved_after_planning_is_not_taken_out_for_a_moment() {
-    let scene = Scene::new().change("a", Some("1\n2\n3\n"), Some("1\n2\n3\nagent\n"));
+    let scene = ApplyScene::new().change("a", Some("1\n2\n3\n"), Some("1\n2\n3\nagent\n"));
     scene.write("a", "1\n2\n3\n");
     let before = fs::metadata(scene.at("a")).unwrap().ino();
     let (saved, taken_out) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -635,7 +637,7 @@ fn inv_16_what_was_saved_after_planning_is_not_taken_out_for_a_moment() {
         },
         workspace: &scene.workspace(),
         store: &scene.store(),
-        purpose: Purpose::Apply,
+        purpose: ApplyPurpose::Apply,
         label: Some("run"),
         git: &Git::find,
         conflicts: None,
@@ -645,7 +647,7 @@ fn inv_16_what_was_saved_after_planning_is_not_taken_out_for_a_moment() {
             Some(false)
         },
     });
-    assert!(matches!(outcome.unwrap(), Outcome::Merged { .. }));
+    assert!(matches!(outcome.unwrap(), ApplyOutcome::Merged { .. }));
     assert_eq!(scene.read("a").as_deref(), Some("person\n1\n2\n3\nagent\n"));
     assert_eq!(taken_out.load(Ordering::SeqCst), 1);
 }
@@ -653,16 +655,16 @@ fn inv_16_what_was_saved_after_planning_is_not_taken_out_for_a_moment() {
 #[test]
 fn a_folder_gives_way_to_a_file_and_comes_back_also_across_file_systems() {
     for apart in [false, true] {
-        let mut scene = Scene::new().change("d/a", Some("a\n"), None).change("d/e/b", Some("b\n"), None);
+        let mut scene = ApplyScene::new().change("d/a", Some("a\n"), None).change("d/e/b", Some("b\n"), None);
         scene = scene.change("d", None, Some("file\n"));
         scene.apart = apart.then(|| tempfile::tempdir_in("/dev/shm").unwrap());
         scene.write("d/a", "a\n");
         scene.write("d/e/b", "b\n");
         let before = tree(&scene.workspace());
         let outcome = scene.apply_with(&is_open_here);
-        assert!(matches!(outcome, Outcome::Applied { .. }), "apart: {apart}: {outcome:?}");
+        assert!(matches!(outcome, ApplyOutcome::Applied { .. }), "apart: {apart}: {outcome:?}");
         assert_eq!(scene.read("d").as_deref(), Some("file\n"));
-        assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })), "apart: {apart}");
+        assert!(matches!(scene.undo(), Some(ApplyOutcome::Applied { .. })), "apart: {apart}");
         assert_eq!(tree(&scene.workspace()), before, "apart: {apart}");
     }
 }
@@ -671,11 +673,11 @@ fn a_folder_gives_way_to_a_file_and_comes_back_also_across_file_systems() {
 fn what_was_applied_twice_is_taken_back_one_after_the_other() {
     let scene = files(3);
     let before = tree(&scene.workspace());
-    assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+    assert!(matches!(scene.apply(), ApplyOutcome::Applied { .. }));
     scene.write("f000", "old\n");
-    assert!(matches!(scene.apply(), Outcome::Applied { .. }));
-    assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
-    assert!(matches!(scene.undo(), Some(Outcome::Applied { .. })));
+    assert!(matches!(scene.apply(), ApplyOutcome::Applied { .. }));
+    assert!(matches!(scene.undo(), Some(ApplyOutcome::Applied { .. })));
+    assert!(matches!(scene.undo(), Some(ApplyOutcome::Applied { .. })));
     assert_eq!(tree(&scene.workspace()), before);
     assert!(scene.undo().is_none());
 }
@@ -696,7 +698,7 @@ fn what_a_folder_gives_to_new_files_is_not_given_to_those_that_were_there() {
         return;
     }
     let before = tree(&scene.workspace());
-    assert!(matches!(scene.apply(), Outcome::Applied { .. }));
+    assert!(matches!(scene.apply(), ApplyOutcome::Applied { .. }));
     let modes = |tree: Vec<(PathBuf, String, u32)>| tree.into_iter().map(|(path, _, mode)| (path, mode));
     assert!(modes(tree(&scene.workspace())).eq(modes(before)));
     let mut value = [0; 256];
@@ -706,7 +708,7 @@ fn what_a_folder_gives_to_new_files_is_not_given_to_those_that_were_there() {
 #[test]
 fn a_folder_that_somebody_moves_meanwhile_is_told_and_nothing_of_it_is_lost() {
     for apart in [false, true] {
-        let mut scene = Scene::new().change("d/a", Some("a\n"), Some("new\n"));
+        let mut scene = ApplyScene::new().change("d/a", Some("a\n"), Some("new\n"));
         scene = scene.change("z", Some("z\n"), Some("new\n"));
         scene.apart = apart.then(|| tempfile::tempdir_in("/dev/shm").unwrap());
         scene.write("d/a", "a\n");
@@ -719,7 +721,7 @@ fn a_folder_that_somebody_moves_meanwhile_is_told_and_nothing_of_it_is_lost() {
             std::io::Seek::rewind(&mut file.try_clone().unwrap()).unwrap();
             Some(text == "z\n")
         });
-        let Outcome::Refused { conflicts } = &outcome else { panic!("apart: {apart}: {outcome:?}") };
+        let ApplyOutcome::Refused { conflicts } = &outcome else { panic!("apart: {apart}: {outcome:?}") };
         let moved = conflicts.iter().find(|conflict| conflict.path == Path::new("d/a")).unwrap();
         assert_eq!(moved.why, ConflictReason::MovedAway, "apart: {apart}");
         assert_eq!(scene.read("z").as_deref(), Some("z\n"), "apart: {apart}");

@@ -1,11 +1,12 @@
 //! The DSSE envelope: a payload with its type, and signatures over both.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::base64;
 use crate::error::AttestError;
 use crate::key::{PublicKey, SigningKey};
-use crate::statement::Statement;
+use crate::statement::RunStatement;
 
 /// What is in the envelope.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -15,7 +16,7 @@ const LARGEST: usize = 8 << 20;
 /// A signed payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Envelope {
+pub struct DsseEnvelope {
     /// What the payload is.
     pub payload_type: String,
     /// The payload in base64.
@@ -34,15 +35,15 @@ pub struct Signature {
     pub sig: String,
 }
 
-impl Envelope {
+impl DsseEnvelope {
     /// Signs a statement.
-    pub fn seal(statement: &Statement, key: &SigningKey) -> Result<Self, AttestError> {
+    pub fn seal(statement: &RunStatement, key: &SigningKey) -> Result<Self, AttestError> {
         let payload = statement.to_bytes();
         let sig = key.sign(&pre_authentication(PAYLOAD_TYPE, &payload))?;
         Ok(Self {
             payload_type: PAYLOAD_TYPE.to_owned(),
-            payload: base64::encode(&payload),
-            signatures: vec![Signature { keyid: key.public().id(), sig: base64::encode(&sig) }],
+            payload: STANDARD.encode(&payload),
+            signatures: vec![Signature { keyid: key.public().id(), sig: STANDARD.encode(&sig) }],
         })
     }
 
@@ -72,7 +73,7 @@ impl Envelope {
 
     /// The payload's bytes; nothing when it is not written as it has to be.
     pub fn payload(&self) -> Option<Vec<u8>> {
-        base64::decode(&self.payload)
+        STANDARD.decode(&self.payload).ok()
     }
 
     /// Whether one of the signatures is this key's.
@@ -80,7 +81,7 @@ impl Envelope {
         let Some(payload) = self.payload() else { return Ok(false) };
         let signed = pre_authentication(&self.payload_type, &payload);
         for signature in &self.signatures {
-            let Some(sig) = base64::decode(&signature.sig) else { continue };
+            let Ok(sig) = STANDARD.decode(&signature.sig) else { continue };
             if key.verify(&signed, &sig)? {
                 return Ok(true);
             }

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-use holon_core::manifest::{DecidedBy, GateDecision, Verified};
-use holon_core::sandbox::Level;
+use holon_core::manifest::{DecidedBy, GateDecision, VerificationState};
+use holon_core::sandbox::IsolationLevel;
 use serde::Serialize;
 
-use crate::envelope::{Envelope, PAYLOAD_TYPE};
+use crate::envelope::{DsseEnvelope, PAYLOAD_TYPE};
 use crate::error::AttestError;
 use crate::key::PublicKey;
-use crate::policy::{Policy, Signer};
-use crate::statement::{PREDICATE_TYPE, Predicate, STATEMENT_TYPE, Statement};
+use crate::policy::{AttestationPolicy, Signer};
+use crate::statement::{PREDICATE_TYPE, Predicate, RunStatement, STATEMENT_TYPE};
 
 /// What is judged beside the statement, where it is at hand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Presented {
+pub struct PresentedChange {
     /// Digest of the patch that shall be accepted.
     pub patch_sha256: Option<String>,
     /// The commit it shall go on top of.
@@ -62,9 +62,9 @@ impl fmt::Display for Violation {
 
 /// Who signed a statement, and what a policy says against it; good when nothing is.
 pub fn judge(
-    envelope: &Envelope,
-    policy: &Policy,
-    presented: &Presented,
+    envelope: &DsseEnvelope,
+    policy: &AttestationPolicy,
+    presented: &PresentedChange,
 ) -> Result<(Vec<String>, Vec<Violation>), AttestError> {
     let mut against = Vec::new();
     let mut say = |kind, sentence: String| against.push(Violation { kind, sentence });
@@ -95,7 +95,7 @@ pub fn judge(
         // What nobody vouches for is not worth reading.
         return Ok((signed_by, against));
     }
-    let statement: Statement = match serde_json::from_slice(&payload) {
+    let statement: RunStatement = match serde_json::from_slice(&payload) {
         Ok(statement) => statement,
         Err(e) => {
             say(ViolationKind::Statement, format!("the payload is no statement of ours: {e}"));
@@ -115,7 +115,7 @@ pub fn judge(
 }
 
 /// Names of those who signed, each once.
-fn signers(envelope: &Envelope, known: &[Signer]) -> Result<Vec<String>, AttestError> {
+fn signers(envelope: &DsseEnvelope, known: &[Signer]) -> Result<Vec<String>, AttestError> {
     let mut found: Vec<(String, PublicKey)> = Vec::new();
     for signer in known {
         let Some(key) = PublicKey::parse(&signer.key) else { continue };
@@ -128,7 +128,7 @@ fn signers(envelope: &Envelope, known: &[Signer]) -> Result<Vec<String>, AttestE
 }
 
 /// Whether it is about what was presented.
-fn about(statement: &Statement, presented: &Presented, against: &mut Vec<Violation>) {
+fn about(statement: &RunStatement, presented: &PresentedChange, against: &mut Vec<Violation>) {
     if let Some(wanted) = &presented.patch_sha256 {
         let about = statement
             .subject
@@ -150,7 +150,7 @@ fn about(statement: &Statement, presented: &Presented, against: &mut Vec<Violati
 }
 
 /// How it was made.
-fn made(predicate: &Predicate, policy: &Policy, against: &mut Vec<Violation>) {
+fn made(predicate: &Predicate, policy: &AttestationPolicy, against: &mut Vec<Violation>) {
     let mut expect = |holds: bool, kind, sentence: String| {
         if !holds {
             against.push(Violation { kind, sentence });
@@ -167,7 +167,7 @@ fn made(predicate: &Predicate, policy: &Policy, against: &mut Vec<Violation>) {
         policy.levels.is_empty() || policy.levels.contains(&level),
         ViolationKind::Level,
         match level {
-            Level::None => "there was no isolation".to_owned(),
+            IsolationLevel::None => "there was no isolation".to_owned(),
             level => format!("the walls stood on {level}"),
         },
     );
@@ -202,7 +202,7 @@ fn made(predicate: &Predicate, policy: &Policy, against: &mut Vec<Violation>) {
 }
 
 /// What was checked and decided.
-fn decided(predicate: &Predicate, policy: &Policy, against: &mut Vec<Violation>) {
+fn decided(predicate: &Predicate, policy: &AttestationPolicy, against: &mut Vec<Violation>) {
     let mut expect = |holds: bool, kind, sentence: String| {
         if !holds {
             against.push(Violation { kind, sentence });
@@ -211,7 +211,7 @@ fn decided(predicate: &Predicate, policy: &Policy, against: &mut Vec<Violation>)
     let checks = &predicate.checks;
     let all_passed = !checks.ran.is_empty() && checks.ran.iter().all(|check| check.exit_code == Some(0));
     expect(
-        !policy.verified || (checks.state == Verified::Verified && all_passed),
+        !policy.verified || (checks.state == VerificationState::Verified && all_passed),
         ViolationKind::Checks,
         "no check of the host's vouches for the result".into(),
     );

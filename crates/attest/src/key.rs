@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use holon_core::digest::sha256;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
-use crate::base64;
 use crate::error::AttestError;
 use crate::ssh;
 
@@ -87,7 +88,7 @@ impl PublicKey {
         }
         let bytes = match pem(text, "PUBLIC KEY") {
             Some(der) => der.strip_prefix(&SPKI)?.to_vec(),
-            None => base64::decode(text)?,
+            None => STANDARD.decode(text).ok()?,
         };
         Some(Self::Ed25519(bytes.try_into().ok()?))
     }
@@ -103,7 +104,7 @@ impl PublicKey {
     /// As text that [`PublicKey::parse`] reads.
     pub fn to_text(&self) -> String {
         match self {
-            Self::Ed25519(bytes) => base64::encode(bytes),
+            Self::Ed25519(bytes) => STANDARD.encode(bytes),
             Self::Ssh(line) => line.clone(),
         }
     }
@@ -120,7 +121,7 @@ impl PublicKey {
 fn pem(text: &str, kind: &str) -> Option<Vec<u8>> {
     let (_, rest) = text.split_once(&format!("-----BEGIN {kind}-----"))?;
     let (body, _) = rest.split_once(&format!("-----END {kind}-----"))?;
-    base64::decode(&body.split_whitespace().collect::<String>())
+    STANDARD.decode(body.split_whitespace().collect::<String>()).ok()
 }
 
 fn is_ssh_line(text: &str) -> bool {
@@ -133,5 +134,5 @@ fn ssh_line(text: &str) -> Option<String> {
     let (kind, key) = (words.next()?, words.next()?);
     let known =
         ["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-sha2-"].iter().any(|start| kind.starts_with(start));
-    (known && base64::decode(key).is_some()).then(|| format!("{kind} {key}"))
+    (known && STANDARD.decode(key).is_ok()).then(|| format!("{kind} {key}"))
 }

@@ -1,10 +1,9 @@
 //! Signed statements about what a run made, and the policies that decide whether a statement is good enough.
 //!
 //! A statement is an in-toto Statement v1 made of a manifest and nothing else; it travels in a DSSE envelope, signed by an
-//! SSH key (through `ssh-keygen -Y`, so agents and hardware keys work) or an Ed25519 key. [`Policy::judge`] is pure: it sees an envelope whose
+//! SSH key (through `ssh-keygen -Y`, so agents and hardware keys work) or an Ed25519 key. [`AttestationPolicy::judge`] is pure: it sees an envelope whose
 //! signatures were looked at, and says every rule that is broken.
 
-mod base64;
 mod envelope;
 mod error;
 mod judge;
@@ -14,11 +13,14 @@ mod rerun;
 mod ssh;
 mod statement;
 
-pub use envelope::{Envelope, PAYLOAD_TYPE, Signature};
+pub use envelope::{DsseEnvelope, PAYLOAD_TYPE, Signature};
 pub use error::AttestError;
-pub use judge::{Presented, Violation, ViolationKind, judge};
+pub use judge::{PresentedChange, Violation, ViolationKind, judge};
 pub use key::{PublicKey, SigningKey};
-pub use policy::{Policy, Signer, builtin_policies};
+pub use policy::{AttestationPolicy, Signer, builtin_policies};
 pub use rerun::{RerunCheck, compare};
 pub use ssh::NAMESPACE;
-pub use statement::{Check, Checks, PREDICATE_TYPE, Predicate, STATEMENT_TYPE, Statement, Subject};
+pub use statement::{
+    AttestedCheck, AttestedVerification, PREDICATE_TYPE, Predicate, RunStatement, STATEMENT_TYPE,
+    StatementSubject,
+};

@@ -1,7 +1,7 @@
 //! What a team demands of a statement, as data.
 
-use holon_core::outcome::Outcome;
-use holon_core::sandbox::Level;
+use holon_core::outcome::RunOutcome;
+use holon_core::sandbox::IsolationLevel;
 use serde::Deserialize;
 
 use crate::error::AttestError;
@@ -17,7 +17,7 @@ const BUILTIN: [(&str, &str); 3] = [
 /// What a team demands. An unknown key is refused: a misspelt rule must not be no rule.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Policy {
+pub struct AttestationPolicy {
     /// In one sentence.
     #[serde(default)]
     pub description: String,
@@ -29,10 +29,10 @@ pub struct Policy {
     pub signer: Vec<Signer>,
     /// Outcomes that are good enough.
     #[serde(default = "success")]
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<RunOutcome>,
     /// Rungs that are strong enough; any when there is none.
     #[serde(default)]
-    pub levels: Vec<Level>,
+    pub levels: Vec<IsolationLevel>,
     /// Modes that may have made it; any when there is none.
     #[serde(default)]
     pub modes: Vec<String>,
@@ -72,8 +72,8 @@ fn one() -> usize {
     1
 }
 
-fn success() -> Vec<Outcome> {
-    vec![Outcome::Success]
+fn success() -> Vec<RunOutcome> {
+    vec![RunOutcome::Success]
 }
 
 /// Whose signature counts.
@@ -86,7 +86,7 @@ pub struct Signer {
     pub key: String,
 }
 
-impl Policy {
+impl AttestationPolicy {
     /// Reads a policy.
     pub fn parse(name: &str, text: &str) -> Result<Self, AttestError> {
         let refused = |why: String| AttestError::Policy { name: name.to_owned(), why };
@@ -120,12 +120,12 @@ mod tests {
     #[test]
     fn those_that_come_along_are_sound_and_each_demands_more() {
         for name in builtin_policies() {
-            let policy = Policy::builtin(name).unwrap().unwrap();
+            let policy = AttestationPolicy::builtin(name).unwrap().unwrap();
             assert!(!policy.description.is_empty() && !policy.overridden, "{name}");
         }
-        assert!(!Policy::builtin("signed").unwrap().unwrap().verified);
-        assert!(Policy::builtin("standard").unwrap().unwrap().verified);
-        assert!(Policy::builtin("strict").unwrap().unwrap().approved_by_person);
+        assert!(!AttestationPolicy::builtin("signed").unwrap().unwrap().verified);
+        assert!(AttestationPolicy::builtin("standard").unwrap().unwrap().verified);
+        assert!(AttestationPolicy::builtin("strict").unwrap().unwrap().approved_by_person);
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         for text in
             ["verifed = true", "signatures = 0", "[[signer]]\nname = \"x\"\nkey = \"y\"", "levels = [\"L9\"]"]
         {
-            assert!(Policy::parse("test", text).is_err(), "{text}");
+            assert!(AttestationPolicy::parse("test", text).is_err(), "{text}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Checks that ran once more, beside what a statement says of them.
 
-use holon_core::manifest::{CaseCounts, CheckRun, CheckVerdict};
+use holon_core::manifest::{CaseCounts, CheckRecord, CheckVerdict};
 use serde::Serialize;
 
-use crate::statement::Check;
+use crate::statement::AttestedCheck;
 
 /// Most names in one sentence.
 const NAMES: usize = 5;
@@ -30,8 +30,8 @@ pub struct RerunCheck {
 
 /// Each stated check beside the one that ran now; they are in the same order. What a statement does not say is not
 /// compared, and a check that did not run is never the same.
-pub fn compare(stated: &[Check], now: &[CheckRun]) -> Vec<RerunCheck> {
-    let pair = |(number, stated): (usize, &Check)| {
+pub fn compare(stated: &[AttestedCheck], now: &[CheckRecord]) -> Vec<RerunCheck> {
+    let pair = |(number, stated): (usize, &AttestedCheck)| {
         let now = now.get(number).filter(|now| now.command == stated.command);
         let differences = now.map_or_else(|| vec!["it did not run".to_owned()], |now| differing(stated, now));
         RerunCheck {
@@ -46,7 +46,7 @@ pub fn compare(stated: &[Check], now: &[CheckRun]) -> Vec<RerunCheck> {
     stated.iter().enumerate().map(pair).collect()
 }
 
-fn differing(stated: &Check, now: &CheckRun) -> Vec<String> {
+fn differing(stated: &AttestedCheck, now: &CheckRecord) -> Vec<String> {
     let mut told = Vec::new();
     if stated.exit_code != now.exit_code {
         told.push(format!("it {}, and {} then", ended(now.exit_code), ended(stated.exit_code)));
@@ -94,8 +94,8 @@ mod tests {
 
     use super::*;
 
-    fn stated(exit_code: Option<i32>, verdict: Option<CheckVerdict>, passed: Option<u32>) -> Check {
-        Check {
+    fn stated(exit_code: Option<i32>, verdict: Option<CheckVerdict>, passed: Option<u32>) -> AttestedCheck {
+        AttestedCheck {
             command: "make test".into(),
             origin: CheckOrigin::Asked,
             exit_code,
@@ -106,9 +106,9 @@ mod tests {
         }
     }
 
-    fn now(exit_code: Option<i32>, verdict: Option<CheckVerdict>, passed: Option<u32>) -> CheckRun {
+    fn now(exit_code: Option<i32>, verdict: Option<CheckVerdict>, passed: Option<u32>) -> CheckRecord {
         let cases = passed.map(|passed| CaseCounts { passed, ..CaseCounts::default() });
-        CheckRun { command: "make test".into(), exit_code, verdict, cases, ..CheckRun::default() }
+        CheckRecord { command: "make test".into(), exit_code, verdict, cases, ..CheckRecord::default() }
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_check_that_did_not_run_is_not_the_same() {
         let then = [stated(Some(0), None, None), stated(Some(0), None, None)];
-        let other = CheckRun { command: "true".into(), exit_code: Some(0), ..CheckRun::default() };
+        let other = CheckRecord { command: "true".into(), exit_code: Some(0), ..CheckRecord::default() };
         for ran in [vec![now(Some(0), None, None)], vec![now(Some(0), None, None), other]] {
             let compared = compare(&then, &ran);
             assert!(compared[0].same && !compared[1].same, "{compared:?}");

@@ -5,7 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::base64;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
+use base64::prelude::BASE64_STANDARD_NO_PAD as STANDARD_NO_PAD;
+
 use crate::error::AttestError;
 
 /// What signatures are made for; one made for files or commits is worth nothing here.
@@ -25,7 +28,7 @@ pub(crate) fn sign(key: &Path, message: &[u8]) -> Result<Vec<u8>, AttestError> {
     }
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let body = text.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).map(|(body, _)| body);
-    let bytes = body.and_then(|body| base64::decode(&body.split_whitespace().collect::<String>()));
+    let bytes = body.and_then(|body| STANDARD.decode(body.split_whitespace().collect::<String>()).ok());
     bytes.ok_or_else(|| AttestError::Ssh { doing: "sign", why: "it gave no signature".into() })
 }
 
@@ -65,14 +68,14 @@ pub(crate) fn public_of(key: &Path) -> Result<String, AttestError> {
 
 /// The fingerprint as OpenSSH shows it.
 pub(crate) fn fingerprint(public: &str) -> Option<String> {
-    let key = base64::decode(public.split_whitespace().nth(1)?)?;
+    let key = STANDARD.decode(public.split_whitespace().nth(1)?).ok()?;
     let digest = ring::digest::digest(&ring::digest::SHA256, &key);
-    Some(format!("SHA256:{}", base64::encode(digest.as_ref()).trim_end_matches('=')))
+    Some(format!("SHA256:{}", STANDARD_NO_PAD.encode(digest.as_ref())))
 }
 
 /// A signature as `ssh-keygen` reads it.
 pub(crate) fn armoured(sig: &[u8]) -> String {
-    let text = base64::encode(sig);
+    let text = STANDARD.encode(sig);
     let lines: Vec<&str> = (0..text.len()).step_by(70).map(|at| &text[at..text.len().min(at + 70)]).collect();
     format!("{BEGIN}\n{}\n{END}\n", lines.join("\n"))
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use holon_core::digest::sha256;
 use holon_core::manifest::{
-    CaseCounts, CheckOrigin, CheckRun, CheckVerdict, DecidedBy, Dirty, EthicsOverride, GateDecision,
-    Manifest, OtherRun, Verified,
+    CaseCounts, CheckOrigin, CheckRecord, CheckVerdict, ComparisonRun, DecidedBy, DirtyState, EthicsOverride,
+    GateDecision, Manifest, VerificationState,
 };
-use holon_core::outcome::{Outcome, Status};
-use holon_core::sandbox::{Enforced, Level};
+use holon_core::outcome::{RunOutcome, RunStatus};
+use holon_core::sandbox::{EnforcementRecord, IsolationLevel};
 use holon_core::weakened::Weakening;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,12 +23,12 @@ pub const PREDICATE_TYPE: &str = "https://github.com/holon-run/holon/attestation
 /// An in-toto statement about a run's artifacts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Statement {
+pub struct RunStatement {
     /// Always [`STATEMENT_TYPE`].
     #[serde(rename = "_type")]
     pub statement_type: String,
     /// What it is about: every valid artifact, the patch first.
-    pub subject: Vec<Subject>,
+    pub subject: Vec<StatementSubject>,
     /// Always [`PREDICATE_TYPE`].
     pub predicate_type: String,
     /// What is said.
@@ -37,7 +37,7 @@ pub struct Statement {
 
 /// One artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Subject {
+pub struct StatementSubject {
     /// Its path in the output folder.
     pub name: String,
     /// Its digests by algorithm.
@@ -59,26 +59,26 @@ pub struct Predicate {
     /// When it began.
     pub started_at: String,
     /// What happened to the execution.
-    pub status: Status,
+    pub status: RunStatus,
     /// What the result is worth.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// What the change was made against.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub base: Option<Base>,
+    pub base: Option<AttestedBase>,
     /// How large the change is.
-    pub change: Change,
+    pub change: AttestedChange,
     /// Who did it.
-    pub agent: Agent,
+    pub agent: AttestedAgent,
     /// The model, when the host chose one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub model: Option<Model>,
+    pub model: Option<AttestedModel>,
     /// What was enforced.
-    pub sandbox: Sandbox,
+    pub sandbox: AttestedSandbox,
     /// The host's own checks.
-    pub checks: Checks,
+    pub checks: AttestedVerification,
     /// Steps of a flow, with what was decided before each.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub steps: Vec<Step>,
+    pub steps: Vec<AttestedStep>,
     /// Rights taken by explicit flags, in words.
     pub accepted: Vec<String>,
     /// Who let the result out although its assessment blocked it.
@@ -95,19 +95,19 @@ pub struct Predicate {
 /// What a change was made against.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Base {
+pub struct AttestedBase {
     /// The commit the working tree was at.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub commit: Option<String>,
     /// Whether there was uncommitted work.
-    pub dirty: Dirty,
+    pub dirty: DirtyState,
     /// Digest of each touched file as it was before; null where there was none.
     pub touched: BTreeMap<String, Option<String>>,
 }
 
 /// How large a change is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct AttestedChange {
     /// Files.
     pub files: u64,
     /// Lines added.
@@ -118,7 +118,7 @@ pub struct Change {
 
 /// Who did it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Agent {
+pub struct AttestedAgent {
     /// The agent.
     pub name: String,
     /// Its version, when it told.
@@ -130,7 +130,7 @@ pub struct Agent {
 
 /// The model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Model {
+pub struct AttestedModel {
     /// Who serves it.
     pub provider: String,
     /// Its name there.
@@ -139,22 +139,22 @@ pub struct Model {
 
 /// What was enforced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sandbox {
+pub struct AttestedSandbox {
     /// What the walls were made of.
     pub backend: String,
     /// The rung.
-    pub level: Level,
+    pub level: IsolationLevel,
     /// Layer by layer.
-    pub enforced: Enforced,
+    pub enforced: EnforcementRecord,
 }
 
 /// The host's own checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checks {
+pub struct AttestedVerification {
     /// What they come to.
-    pub state: Verified,
+    pub state: VerificationState,
     /// Each of them.
-    pub ran: Vec<Check>,
+    pub ran: Vec<AttestedCheck>,
     /// Tests the change takes away or makes weaker.
     pub weakened: Vec<Weakening>,
     /// Names of the variables that a spec gave to them; the values are not stated.
@@ -168,7 +168,7 @@ pub struct Checks {
 /// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Check {
+pub struct AttestedCheck {
     /// The command.
     pub command: String,
     /// Who wanted it.
@@ -184,16 +184,16 @@ pub struct Check {
     pub cases: Option<CaseCounts>,
     /// The same check on the tree before the change, when that had to be known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub baseline: Option<Elsewhere>,
+    pub baseline: Option<AttestedComparison>,
     /// The same check with its definitions from before the change, when the change touches some.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub as_it_was: Option<Elsewhere>,
+    pub as_it_was: Option<AttestedComparison>,
 }
 
 /// A check on another tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Elsewhere {
+pub struct AttestedComparison {
     /// Its exit code; absent when it was ended.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exit_code: Option<i32>,
@@ -202,15 +202,15 @@ pub struct Elsewhere {
     pub cases: Option<CaseCounts>,
 }
 
-impl From<&OtherRun> for Elsewhere {
-    fn from(run: &OtherRun) -> Self {
+impl From<&ComparisonRun> for AttestedComparison {
+    fn from(run: &ComparisonRun) -> Self {
         Self { exit_code: run.exit_code, cases: run.cases }
     }
 }
 
 /// One step of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct AttestedStep {
     /// Its name.
     pub name: String,
     /// The mode it ran in.
@@ -218,15 +218,15 @@ pub struct Step {
     pub mode: Option<String>,
     /// What it was worth.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<RunOutcome>,
     /// What was decided before it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub gate: Option<Gate>,
+    pub gate: Option<AttestedGate>,
 }
 
 /// A decision before a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gate {
+pub struct AttestedGate {
     /// What was decided.
     pub decision: GateDecision,
     /// By whom.
@@ -235,7 +235,7 @@ pub struct Gate {
     pub seen: BTreeMap<String, String>,
 }
 
-impl Statement {
+impl RunStatement {
     /// What a manifest knows, from the bytes of its file.
     pub fn about(bytes: &[u8]) -> Result<Self, AttestError> {
         let broken = |e: serde_json::Error| AttestError::Manifest(e.to_string());
@@ -260,13 +260,13 @@ impl Statement {
     }
 }
 
-fn subjects(manifest: &Manifest) -> Vec<Subject> {
+fn subjects(manifest: &Manifest) -> Vec<StatementSubject> {
     let mut rows: Vec<_> =
         manifest.artifacts.iter().filter(|row| row.valid && row.sha256.is_some()).collect();
     rows.sort_by_key(|row| (row.path != "diff.patch", row.path.clone()));
-    let subject = |row: &&holon_core::manifest::Artifact| {
+    let subject = |row: &&holon_core::manifest::ArtifactRecord| {
         let digest = BTreeMap::from([("sha256".to_owned(), row.sha256.clone()?)]);
-        Some(Subject { name: row.path.clone(), digest })
+        Some(StatementSubject { name: row.path.clone(), digest })
     };
     rows.iter().filter_map(subject).collect()
 }
@@ -274,14 +274,14 @@ fn subjects(manifest: &Manifest) -> Vec<Subject> {
 fn predicate(manifest: &Manifest, written: &Value, manifest_sha256: &str) -> Predicate {
     let metadata = &manifest.metadata;
     let known = metadata.verification.clone().unwrap_or_default();
-    let check = |check: &CheckRun| Check {
+    let check = |check: &CheckRecord| AttestedCheck {
         command: check.command.clone(),
         origin: check.origin,
         exit_code: check.exit_code,
         verdict: check.verdict,
         cases: check.cases,
-        baseline: check.baseline.as_ref().map(Elsewhere::from),
-        as_it_was: check.as_it_was.as_ref().map(Elsewhere::from),
+        baseline: check.baseline.as_ref().map(AttestedComparison::from),
+        as_it_was: check.as_it_was.as_ref().map(AttestedComparison::from),
     };
     Predicate {
         run: manifest.run_id.to_string(),
@@ -291,17 +291,17 @@ fn predicate(manifest: &Manifest, written: &Value, manifest_sha256: &str) -> Pre
         started_at: manifest.started_at.clone(),
         status: manifest.status,
         outcome: manifest.outcome,
-        base: metadata.snapshot.as_ref().map(|snapshot| Base {
+        base: metadata.snapshot.as_ref().map(|snapshot| AttestedBase {
             commit: snapshot.base_commit.clone(),
             dirty: snapshot.dirty,
             touched: snapshot.touched.clone(),
         }),
-        change: Change {
+        change: AttestedChange {
             files: metadata.changes.files,
             insertions: metadata.changes.insertions,
             deletions: metadata.changes.deletions,
         },
-        agent: Agent {
+        agent: AttestedAgent {
             name: metadata.agent.name.clone(),
             version: metadata.agent.version.clone(),
             adapter: metadata.adapter.clone(),
@@ -309,13 +309,13 @@ fn predicate(manifest: &Manifest, written: &Value, manifest_sha256: &str) -> Pre
         model: metadata
             .model
             .as_ref()
-            .map(|model| Model { provider: model.provider.clone(), id: model.id.clone() }),
-        sandbox: Sandbox {
+            .map(|model| AttestedModel { provider: model.provider.clone(), id: model.id.clone() }),
+        sandbox: AttestedSandbox {
             backend: metadata.sandbox.backend.clone(),
             level: metadata.sandbox.level,
             enforced: metadata.sandbox.enforced.clone(),
         },
-        checks: Checks {
+        checks: AttestedVerification {
             state: known.state,
             ran: known.checks.iter().map(check).collect(),
             weakened: known.weakened,
@@ -330,14 +330,14 @@ fn predicate(manifest: &Manifest, written: &Value, manifest_sha256: &str) -> Pre
     }
 }
 
-fn steps(manifest: &Manifest) -> Vec<Step> {
+fn steps(manifest: &Manifest) -> Vec<AttestedStep> {
     let steps = manifest.metadata.flow.iter().flat_map(|flow| &flow.steps);
     steps
-        .map(|step| Step {
+        .map(|step| AttestedStep {
             name: step.name.clone(),
             mode: step.mode.clone(),
             outcome: step.outcome,
-            gate: step.gate.as_ref().map(|gate| Gate {
+            gate: step.gate.as_ref().map(|gate| AttestedGate {
                 decision: gate.decision,
                 by: gate.by,
                 seen: gate.seen.clone(),

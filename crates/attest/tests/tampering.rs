@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use holon_attest::{
-    Envelope, NAMESPACE, PAYLOAD_TYPE, Policy, Presented, Signature, Signer, SigningKey, Statement,
-    ViolationKind, judge,
+    AttestationPolicy, DsseEnvelope, NAMESPACE, PAYLOAD_TYPE, PresentedChange, RunStatement, Signature,
+    Signer, SigningKey, ViolationKind, judge,
 };
 use serde_json::{Value, json};
 
@@ -41,16 +41,16 @@ fn manifest() -> Value {
     })
 }
 
-fn statement() -> Statement {
-    Statement::about(manifest().to_string().as_bytes()).unwrap()
+fn statement() -> RunStatement {
+    RunStatement::about(manifest().to_string().as_bytes()).unwrap()
 }
 
 /// Keys of both kinds, made here.
-struct Keys {
+struct TamperingKeys {
     folder: tempfile::TempDir,
 }
 
-impl Keys {
+impl TamperingKeys {
     fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -88,8 +88,8 @@ fn encode(bytes: &[u8]) -> String {
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
 
-fn policy(key: &SigningKey) -> Policy {
-    let mut policy = Policy::builtin("strict").unwrap().unwrap();
+fn policy(key: &SigningKey) -> AttestationPolicy {
+    let mut policy = AttestationPolicy::builtin("strict").unwrap().unwrap();
     policy.signer = vec![Signer { name: "ada".into(), key: key.public().to_text() }];
     (policy.modes, policy.agents) = (vec!["plan-then-execute".into()], vec!["native".into()]);
     (policy.models, policy.checks) = (vec!["anthropic/*".into()], vec!["make test".into()]);
@@ -97,11 +97,11 @@ fn policy(key: &SigningKey) -> Policy {
     policy
 }
 
-fn presented() -> Presented {
-    Presented { patch_sha256: Some("a".repeat(64)), base_commit: Some("c".repeat(40)) }
+fn presented() -> PresentedChange {
+    PresentedChange { patch_sha256: Some("a".repeat(64)), base_commit: Some("c".repeat(40)) }
 }
 
-fn kinds(envelope: &Envelope, policy: &Policy) -> BTreeSet<ViolationKind> {
+fn kinds(envelope: &DsseEnvelope, policy: &AttestationPolicy) -> BTreeSet<ViolationKind> {
     let (_, against) = judge(envelope, policy, &presented()).unwrap();
     assert!(against.iter().all(|violation| violation.sentence.len() > 10), "{against:?}");
     against.into_iter().map(|violation| violation.kind).collect()
@@ -140,17 +140,17 @@ fn changed(value: &Value) -> Vec<(String, Value)> {
 
 #[test]
 fn what_was_signed_satisfies_and_every_change_to_it_does_not() {
-    let keys = Keys::new();
+    let keys = TamperingKeys::new();
     let mut tried = 0;
     for path in [keys.ed25519("pair"), keys.ssh("person")] {
         let key = SigningKey::read(&path).unwrap();
-        let (policy, good) = (policy(&key), Envelope::seal(&statement(), &key).unwrap());
+        let (policy, good) = (policy(&key), DsseEnvelope::seal(&statement(), &key).unwrap());
         let (by, against) = judge(&good, &policy, &presented()).unwrap();
         assert_eq!((by, against), (vec!["ada".to_owned()], vec![]));
         let payload: Value = serde_json::from_slice(&good.payload().unwrap()).unwrap();
         let few = matches!(key, SigningKey::Ssh { .. });
         for (leaf, other) in changed(&payload).into_iter().step_by(if few { 9 } else { 1 }) {
-            let bad = Envelope { payload: encode(other.to_string().as_bytes()), ..good.clone() };
+            let bad = DsseEnvelope { payload: encode(other.to_string().as_bytes()), ..good.clone() };
             assert_eq!(kinds(&bad, &policy), BTreeSet::from([ViolationKind::Signature]), "{leaf}");
             tried += 1;
         }
@@ -163,13 +163,13 @@ fn what_was_signed_satisfies_and_every_change_to_it_does_not() {
 }
 
 /// The envelope itself made wrong.
-fn envelopes(good: &Envelope, keys: &Keys) -> Vec<(&'static str, Envelope, ViolationKind)> {
+fn envelopes(good: &DsseEnvelope, keys: &TamperingKeys) -> Vec<(&'static str, DsseEnvelope, ViolationKind)> {
     let stranger = SigningKey::read(&keys.ed25519("stranger")).unwrap();
-    let foreign = Envelope::seal(&statement(), &stranger).unwrap();
+    let foreign = DsseEnvelope::seal(&statement(), &stranger).unwrap();
     let other_person =
         SigningKey::read(&keys.ssh(&format!("other{}", fs::read_dir(keys.folder.path()).unwrap().count())))
             .unwrap();
-    let with = |signatures: Vec<Signature>| Envelope { signatures, ..good.clone() };
+    let with = |signatures: Vec<Signature>| DsseEnvelope { signatures, ..good.clone() };
     let sig = good.signatures[0].clone();
     let cut = Signature { sig: sig.sig[..sig.sig.len() - 8].to_owned(), ..sig.clone() };
     let flipped = {
@@ -186,7 +186,11 @@ fn envelopes(good: &Envelope, keys: &Keys) -> Vec<(&'static str, Envelope, Viola
             with(vec![Signature { keyid: sig.keyid.clone(), ..foreign.signatures[0].clone() }]),
             ViolationKind::Signature,
         ),
-        ("another person's", Envelope::seal(&statement(), &other_person).unwrap(), ViolationKind::Signature),
+        (
+            "another person's",
+            DsseEnvelope::seal(&statement(), &other_person).unwrap(),
+            ViolationKind::Signature,
+        ),
         ("a cut one", with(vec![cut]), ViolationKind::Signature),
         ("a flipped one", with(vec![flipped]), ViolationKind::Signature),
         (
@@ -196,28 +200,36 @@ fn envelopes(good: &Envelope, keys: &Keys) -> Vec<(&'static str, Envelope, Viola
         ),
         (
             "another payload type",
-            Envelope { payload_type: "text/plain".into(), ..good.clone() },
+            DsseEnvelope { payload_type: "text/plain".into(), ..good.clone() },
             ViolationKind::Payload,
         ),
-        ("no payload type", Envelope { payload_type: String::new(), ..good.clone() }, ViolationKind::Payload),
+        (
+            "no payload type",
+            DsseEnvelope { payload_type: String::new(), ..good.clone() },
+            ViolationKind::Payload,
+        ),
         (
             "a payload that is no base64",
-            Envelope { payload: "{}".into(), ..good.clone() },
+            DsseEnvelope { payload: "{}".into(), ..good.clone() },
             ViolationKind::Payload,
         ),
         (
             "a payload in another spelling",
-            Envelope { payload: format!("{}\n", good.payload), ..good.clone() },
+            DsseEnvelope { payload: format!("{}\n", good.payload), ..good.clone() },
             ViolationKind::Payload,
         ),
-        ("an empty payload", Envelope { payload: String::new(), ..good.clone() }, ViolationKind::Signature),
+        (
+            "an empty payload",
+            DsseEnvelope { payload: String::new(), ..good.clone() },
+            ViolationKind::Signature,
+        ),
     ]
 }
 
 /// What somebody trusted signs can still break every rule; each is named.
 #[test]
 fn each_rule_is_broken_by_its_own_lie() {
-    let keys = Keys::new();
+    let keys = TamperingKeys::new();
     let key = SigningKey::read(&keys.ed25519("pair")).unwrap();
     let policy = policy(&key);
     let rules: BTreeMap<&str, (Value, ViolationKind)> = BTreeMap::from([
@@ -252,39 +264,39 @@ fn each_rule_is_broken_by_its_own_lie() {
     for (at, (lie, kind)) in rules {
         let mut other = truth.clone();
         *other.pointer_mut(at).unwrap_or_else(|| panic!("{at}")) = lie;
-        let envelope = Envelope::seal(&serde_json::from_value(other).unwrap(), &key).unwrap();
+        let envelope = DsseEnvelope::seal(&serde_json::from_value(other).unwrap(), &key).unwrap();
         assert_eq!(kinds(&envelope, &policy), BTreeSet::from([kind]), "{at}");
     }
     let mut overridden = truth;
     overridden["predicate"]["override"] = json!({"reason": "we need it today", "uid": 1000});
-    let envelope = Envelope::seal(&serde_json::from_value(overridden).unwrap(), &key).unwrap();
+    let envelope = DsseEnvelope::seal(&serde_json::from_value(overridden).unwrap(), &key).unwrap();
     assert_eq!(kinds(&envelope, &policy), BTreeSet::from([ViolationKind::Override]));
     // What the release gate held and somebody let pass is taken from the manifest as it is written.
     let mut manifest = manifest();
     manifest["metadata"]["overrides"] = json!([{"of": ["sensitive"], "to": "apply", "run": "20260102-030405-abcdef", "person": "ada", "reason": "I have read it", "at": "2026-01-02T03:04:05Z"}]);
-    let passed = Statement::about(manifest.to_string().as_bytes()).unwrap();
+    let passed = RunStatement::about(manifest.to_string().as_bytes()).unwrap();
     assert_eq!(
-        kinds(&Envelope::seal(&passed, &key).unwrap(), &policy),
+        kinds(&DsseEnvelope::seal(&passed, &key).unwrap(), &policy),
         BTreeSet::from([ViolationKind::Override])
     );
 }
 
 #[test]
 fn two_signers_are_two_keys() {
-    let keys = Keys::new();
+    let keys = TamperingKeys::new();
     let (one, two) =
         (SigningKey::read(&keys.ed25519("one")).unwrap(), SigningKey::read(&keys.ssh("two")).unwrap());
     let mut policy = policy(&one);
     policy.signatures = 2;
     policy.signer.push(Signer { name: "ada again".into(), key: one.public().to_text() });
     policy.signer.push(Signer { name: "bob".into(), key: two.public().to_text() });
-    let mut envelope = Envelope::seal(&statement(), &one).unwrap();
+    let mut envelope = DsseEnvelope::seal(&statement(), &one).unwrap();
     assert_eq!(
         kinds(&envelope, &policy),
         BTreeSet::from([ViolationKind::Signature]),
         "one key under two names"
     );
-    envelope.signatures.extend(Envelope::seal(&statement(), &two).unwrap().signatures);
+    envelope.signatures.extend(DsseEnvelope::seal(&statement(), &two).unwrap().signatures);
     assert_eq!(judge(&envelope, &policy, &presented()).unwrap().0, ["ada", "bob"]);
     let _ = PAYLOAD_TYPE;
 }
@@ -292,10 +304,10 @@ fn two_signers_are_two_keys() {
 /// OpenSSH itself takes the signature for this purpose, and for no other.
 #[test]
 fn ssh_keygen_verifies_what_an_ssh_key_signed() {
-    let keys = Keys::new();
+    let keys = TamperingKeys::new();
     let path = keys.ssh("person");
     let key = SigningKey::read(&path).unwrap();
-    let envelope = Envelope::seal(&statement(), &key).unwrap();
+    let envelope = DsseEnvelope::seal(&statement(), &key).unwrap();
     let payload = envelope.payload().unwrap();
     let mut signed = format!("DSSEv1 {} {PAYLOAD_TYPE} {} ", PAYLOAD_TYPE.len(), payload.len()).into_bytes();
     signed.extend(&payload);

@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use holon_core::manifest::{ChangedDefinition, DefinitionKind};
 use regex::Regex;
 
-use crate::before::{BaseTree, Sources};
-use crate::definition::{Form, Mark, RULES, is_documentation};
+use crate::before::{BaseSources, BaseTree};
+use crate::definition::{LineMark, RULES, RestoreForm, is_documentation};
 use crate::reach::{CheckDefinitions, is_code};
-use crate::restore::{self, inline::Grafted};
-use crate::settings::{Readers, Settings};
-use crate::takeover::Change;
+use crate::restore::{self, inline::GraftOutcome};
+use crate::settings::{RevisedSettings, SettingReaders};
+use crate::takeover::RevisedCode;
 use crate::{modules, peek};
 
 /// One file of a change. `None` where it does not exist.
 #[derive(Debug, Clone, Default)]
-pub struct ChangedFile {
+pub struct RevisedFile {
     /// Relative to the workspace.
     pub path: String,
     /// Before.
@@ -43,7 +43,7 @@ impl FileContent {
     }
 }
 
-impl ChangedFile {
+impl RevisedFile {
     fn base_text(&self) -> Option<&str> {
         self.base.as_ref().and_then(FileContent::text)
     }
@@ -55,7 +55,7 @@ impl ChangedFile {
 
 /// What stands at a path in the tree of the check as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Put {
+pub enum PlacedContent {
     /// What was there before the change.
     Base,
     /// Nothing: it was not there before.
@@ -70,12 +70,12 @@ pub struct Placement {
     /// Relative to the workspace.
     pub path: String,
     /// What stands there.
-    pub put: Put,
+    pub put: PlacedContent,
 }
 
 /// What a change does to the checks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AsItWas {
+pub struct CheckImpact {
     /// Files of the change that define checks.
     pub definitions: Vec<ChangedDefinition>,
     /// How the tree of the check as it was differs from the result.
@@ -88,7 +88,7 @@ pub struct AsItWas {
     pub endings: Vec<(String, u32)>,
 }
 
-impl AsItWas {
+impl CheckImpact {
     /// Whether the change defines anything of its own checks.
     pub fn is_touched(&self) -> bool {
         !self.definitions.is_empty()
@@ -113,7 +113,7 @@ impl AsItWas {
         self.endings.iter().filter(known).map(one)
     }
 
-    fn put(&mut self, path: &str, kind: DefinitionKind, put: Put) {
+    fn put(&mut self, path: &str, kind: DefinitionKind, put: PlacedContent) {
         self.touched(path, kind);
         self.placements.push(Placement { path: path.to_owned(), put });
     }
@@ -130,9 +130,9 @@ impl AsItWas {
 }
 
 /// Finds what a change does to the checks that are run by `commands`.
-pub fn as_it_was(files: &[ChangedFile], commands: &[String], before: &BaseTree<'_>) -> AsItWas {
+pub fn as_it_was(files: &[RevisedFile], commands: &[String], before: &BaseTree<'_>) -> CheckImpact {
     let read_base = before.text;
-    let tests = Sources::of(before);
+    let tests = BaseSources::of(before);
     let defined = CheckDefinitions::of_commands(commands, read_base);
     let changed: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let exists = |path: &str| changed.contains(path) || read_base(path).is_some();
@@ -156,14 +156,14 @@ pub fn as_it_was(files: &[ChangedFile], commands: &[String], before: &BaseTree<'
         .filter(|file| file.base.is_none() && file.result.is_some() && !is_definition(&file.path))
         .map(|file| file.path.as_str())
         .collect();
-    let mut found = AsItWas::default();
+    let mut found = CheckImpact::default();
     let absent: BTreeSet<&str> = files
         .iter()
         .filter(|file| file.base.is_none() && is_definition(&file.path) && !begins_package(file, before))
         .map(|file| file.path.as_str())
         .collect();
-    let looking = Looking { files, commands, defined: &defined, tests: &tests, absent: &absent };
-    let readers = Readers { tests: &tests, defined: &defined };
+    let looking = ChangeInspection { files, commands, defined: &defined, tests: &tests, absent: &absent };
+    let readers = SettingReaders { tests: &tests, defined: &defined };
     for file in files {
         match kind_of(&file.path) {
             Some(_) if begins_package(file, before) => {}
@@ -177,21 +177,21 @@ pub fn as_it_was(files: &[ChangedFile], commands: &[String], before: &BaseTree<'
 }
 
 /// Puts back values of a file of settings that the checks name; says whether there were any.
-fn settings_put_back(file: &ChangedFile, readers: &Readers<'_>, found: &mut AsItWas) -> bool {
+fn settings_put_back(file: &RevisedFile, readers: &SettingReaders<'_>, found: &mut CheckImpact) -> bool {
     let (Some(base), Some(result)) = (file.base_text(), file.result_text()) else { return false };
     let path = file.path.as_str();
-    let text = readers.put_back(&Settings { path, base, result, is_manifest: false });
+    let text = readers.put_back(&RevisedSettings { path, base, result, is_manifest: false });
     let Some(text) = text else { return false };
-    found.put(path, DefinitionKind::Fixture, Put::Text(text));
+    found.put(path, DefinitionKind::Fixture, PlacedContent::Text(text));
     true
 }
 
 /// Modules with tests that a file of Rust declared and does not any more, although they are still there.
 fn modules_left(
-    file: &ChangedFile,
-    files: &[ChangedFile],
+    file: &RevisedFile,
+    files: &[RevisedFile],
     read_base: &dyn Fn(&str) -> Option<String>,
-    found: &mut AsItWas,
+    found: &mut CheckImpact,
 ) {
     let (Some(base), Some(result)) = (file.base_text(), file.result_text()) else { return };
     if !file.path.ends_with(".rs") {
@@ -204,7 +204,7 @@ fn modules_left(
     });
     for (path, _) in left {
         let Some(text) = read_base(&path) else { continue };
-        let gone = ChangedFile { path, base: Some(FileContent::Text(text)), result: None };
+        let gone = RevisedFile { path, base: Some(FileContent::Text(text)), result: None };
         match moved_on(&gone, files) {
             Some(true) => found.touched(&gone.path, DefinitionKind::InlineTests),
             Some(false) => found.doubt(&gone.path, DefinitionKind::InlineTests, None),
@@ -224,44 +224,47 @@ fn is_data(path: &str) -> bool {
 }
 
 /// Whether a file is the manifest of a package that is new with this change: nothing that was there is in it.
-fn begins_package(file: &ChangedFile, before: &BaseTree<'_>) -> bool {
-    let by_keys =
-        RULES.definition(&file.path).is_some_and(|one| matches!(one.form, Form::Toml(_) | Form::Json(_)));
+fn begins_package(file: &RevisedFile, before: &BaseTree<'_>) -> bool {
+    let by_keys = RULES
+        .definition(&file.path)
+        .is_some_and(|one| matches!(one.form, RestoreForm::Toml(_) | RestoreForm::Json(_)));
     let folder = file.path.rsplit_once('/').map(|(folder, _)| folder);
     by_keys && file.base.is_none() && folder.is_some_and(|folder| !(before.has_folder)(folder))
 }
 
 /// A file that is a definition by its name or because a check names it.
 fn whole_or_merged(
-    file: &ChangedFile,
+    file: &RevisedFile,
     kind: DefinitionKind,
     sources: &BTreeSet<&str>,
-    readers: &Readers<'_>,
-    found: &mut AsItWas,
+    readers: &SettingReaders<'_>,
+    found: &mut CheckImpact,
 ) {
     let put = match (&file.base, &file.result) {
-        (None, _) => Put::Absent,
-        (Some(_), None) => Put::Base,
+        (None, _) => PlacedContent::Absent,
+        (Some(_), None) => PlacedContent::Base,
         (Some(_), Some(_)) => {
             // What a build file takes in is one, too.
-            let usual = if kind == DefinitionKind::BuildFile { &Form::Words } else { &Form::Whole };
+            let usual =
+                if kind == DefinitionKind::BuildFile { &RestoreForm::Words } else { &RestoreForm::Whole };
             let form = RULES.definition(&file.path).map_or(usual, |one| &one.form);
-            let by_parts = matches!(form, Form::Json(_) | Form::Toml(_) | Form::Sections(_));
+            let by_parts =
+                matches!(form, RestoreForm::Json(_) | RestoreForm::Toml(_) | RestoreForm::Sections(_));
             match (file.base_text(), file.result_text()) {
                 (Some(base), Some(result)) => {
                     let merged = restore::merged(form, base, result, sources).map(|merged| {
                         let path = file.path.as_str();
-                        let read = Settings { path, base, result: &merged, is_manifest: true };
+                        let read = RevisedSettings { path, base, result: &merged, is_manifest: true };
                         by_parts.then(|| readers.put_back(&read)).flatten().unwrap_or(merged)
                     });
                     match merged {
                         // Nothing that matters to a check differs.
                         Some(text) if text == result => return,
-                        Some(text) if text != base => Put::Text(text),
-                        _ => Put::Base,
+                        Some(text) if text != base => PlacedContent::Text(text),
+                        _ => PlacedContent::Base,
                     }
                 }
-                _ => Put::Base,
+                _ => PlacedContent::Base,
             }
         }
     };
@@ -269,18 +272,18 @@ fn whole_or_merged(
 }
 
 /// What code of a change is looked at with.
-struct Looking<'l> {
-    files: &'l [ChangedFile],
+struct ChangeInspection<'l> {
+    files: &'l [RevisedFile],
     commands: &'l [String],
     defined: &'l CheckDefinitions,
-    tests: &'l Sources<'l>,
+    tests: &'l BaseSources<'l>,
     /// Files that are new and do not stand in the tree of the check as it was.
     absent: &'l BTreeSet<&'l str>,
 }
 
-impl Looking<'_> {
+impl ChangeInspection<'_> {
     /// Code that is no definition: tests inside of it, marks for linters, and code that knows that it is tested.
-    fn among_other_code(&self, file: &ChangedFile, found: &mut AsItWas) {
+    fn among_other_code(&self, file: &RevisedFile, found: &mut CheckImpact) {
         let Self { files, commands, defined, .. } = self;
         let path = file.path.as_str();
         let base = file.base_text().unwrap_or_default();
@@ -311,12 +314,12 @@ impl Looking<'_> {
                 continue;
             }
             match restore::inline::graft(rule, base, &text) {
-                Grafted::Same => {}
-                Grafted::Text(grafted) => {
+                GraftOutcome::Same => {}
+                GraftOutcome::Text(grafted) => {
                     text = grafted;
                     kinds.insert(rule.kind);
                 }
-                Grafted::Impossible => found.doubt(path, rule.kind, None),
+                GraftOutcome::Impossible => found.doubt(path, rule.kind, None),
             }
         }
         let marks: Vec<&Regex> = RULES.suppressions(path, commands).collect();
@@ -332,12 +335,12 @@ impl Looking<'_> {
             found.touched(path, *kind);
         }
         if !kinds.is_empty() {
-            found.placements.push(Placement { path: path.to_owned(), put: Put::Text(text) });
+            found.placements.push(Placement { path: path.to_owned(), put: PlacedContent::Text(text) });
         }
     }
 
     /// Whether a script for a shell is new and nothing speaks of it.
-    fn is_script_of_its_own(&self, file: &ChangedFile) -> bool {
+    fn is_script_of_its_own(&self, file: &RevisedFile) -> bool {
         let name = file.path.rsplit('/').next().unwrap_or(&file.path);
         let others = || self.files.iter().filter(|other| other.path != file.path);
         file.base.is_none()
@@ -345,21 +348,21 @@ impl Looking<'_> {
             && !self.tests.is_sourced(&file.path)
             && self.tests.tests_naming(name).next().is_none()
             && !self.defined.says(name)
-            && !others().filter_map(ChangedFile::result_text).any(|text| text.contains(name))
+            && !others().filter_map(RevisedFile::result_text).any(|text| text.contains(name))
     }
 
     /// Code that knows that it is tested, takes over what a check stands on, or ends the process.
-    fn looks_at_checks(&self, file: &ChangedFile, base: &str, result: &str, found: &mut AsItWas) {
+    fn looks_at_checks(&self, file: &RevisedFile, base: &str, result: &str, found: &mut CheckImpact) {
         let Self { commands, defined, tests, .. } = self;
         let path = peek::telling_path(&file.path, result);
         let (told, before) = (peek::without_remarks(&path, result), peek::without_remarks(&path, base));
-        let change = Change { path: &path, base: &before, result: &told, is_old: file.base.is_some() };
+        let change = RevisedCode { path: &path, base: &before, result: &told, is_old: file.base.is_some() };
         let sourced = OnceCell::new();
         let is_sourced = || {
             let ask = || defined.reads_in(&file.path) || tests.is_sourced(&file.path);
             *sourced.get_or_init(ask)
         };
-        let line = |mark: Mark<'_>| change.marked(&mark, tests).filter(|_| !mark.sourced || is_sourced());
+        let line = |mark: LineMark<'_>| change.marked(&mark, tests).filter(|_| !mark.sourced || is_sourced());
         let aware = RULES
             .aware(&path, commands)
             .find_map(line)
@@ -388,10 +391,10 @@ impl Looking<'_> {
 
 /// Whether everything that was a test in a file that is gone is in another file of the change; nothing where there was
 /// no test in it.
-fn moved_on(gone: &ChangedFile, files: &[ChangedFile]) -> Option<bool> {
+fn moved_on(gone: &RevisedFile, files: &[RevisedFile]) -> Option<bool> {
     let base = gone.base_text()?;
-    let is_built = |file: &ChangedFile| {
-        let declares = |other: &ChangedFile| {
+    let is_built = |file: &RevisedFile| {
+        let declares = |other: &RevisedFile| {
             other
                 .result_text()
                 .is_some_and(|text| modules::declared(&other.path, text).contains_key(&file.path))
@@ -405,7 +408,7 @@ fn moved_on(gone: &ChangedFile, files: &[ChangedFile]) -> Option<bool> {
             || stem(&file.path) == stem(&gone.path)
             || files.iter().any(declares)
     };
-    let new: Vec<&ChangedFile> =
+    let new: Vec<&RevisedFile> =
         files.iter().filter(|file| file.base.is_none()).filter(|file| is_built(file)).collect();
     let mut had_tests = false;
     let all_kept = RULES.inline(&gone.path).all(|rule| {

@@ -26,25 +26,25 @@ pub struct BaseTree<'b> {
 }
 
 /// What the sources of a tree say, read when first asked for.
-pub(crate) struct Sources<'b> {
+pub(crate) struct BaseSources<'b> {
     base: &'b BaseTree<'b>,
-    read: OnceCell<Texts>,
+    read: OnceCell<SourceTexts>,
 }
 
 #[derive(Default)]
-struct Texts {
+struct SourceTexts {
     tests: Vec<String>,
     products: Vec<String>,
 }
 
-impl<'b> Sources<'b> {
+impl<'b> BaseSources<'b> {
     pub(crate) fn of(base: &'b BaseTree<'b>) -> Self {
         Self { base, read: OnceCell::new() }
     }
 
-    fn texts(&self) -> &Texts {
+    fn texts(&self) -> &SourceTexts {
         self.read.get_or_init(|| {
-            let mut texts = Texts::default();
+            let mut texts = SourceTexts::default();
             let (mut of_tests, mut of_products) = ((0, 0), (0, 0));
             for path in (self.base.paths)() {
                 let of_test = is_test(&path);
@@ -102,7 +102,7 @@ impl<'b> Sources<'b> {
 
     /// Whether any source holds an expression.
     pub(crate) fn any_matches(&self, regex: &Regex) -> bool {
-        let Texts { tests, products } = self.texts();
+        let SourceTexts { tests, products } = self.texts();
         tests.iter().chain(products).any(|text| regex.is_match(text))
     }
 
@@ -220,7 +220,7 @@ mod tests {
         };
         let paths = || vec!["tests/test_a.py".to_owned(), "pkg/own.py".to_owned()];
         let base = BaseTree { text: &text, has_folder: &|_| true, paths: &paths };
-        let sources = Sources::of(&base);
+        let sources = BaseSources::of(&base);
         assert!(sources.is_read_by_tests_alone("share/a.json"));
         assert!(sources.is_read_by_tests_alone("reference/b.csv"));
         assert!(!sources.is_read_by_tests_alone("other/a.json"), "another folder");

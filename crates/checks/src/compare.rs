@@ -5,28 +5,28 @@ use std::collections::BTreeSet;
 use holon_core::manifest::{CaseCounts, CaseDifferences, CheckVerdict};
 use serde::{Deserialize, Serialize};
 
-use crate::runner::{CaseState, Report, Runner};
-use crate::told::Told;
+use crate::printed_lines::PrintedLines;
+use crate::runner::{CaseState, RunnerReport, TestRunner};
 
 /// Most names told of each kind.
 const NAMES: usize = 50;
 
 /// One run of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct CheckExecution {
     /// Its exit code; none when it was ended.
     pub exit: Option<i32>,
     /// What it said.
-    pub report: Report,
+    pub report: RunnerReport,
     /// Files that define checks and were changed or removed while it ran.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub rewritten: BTreeSet<String>,
     /// Its lines, for a check whose cases nobody can count.
     #[serde(default)]
-    pub told: Told,
+    pub told: PrintedLines,
 }
 
-impl Ran {
+impl CheckExecution {
     /// Whether it passed: it ended well, and no case of it failed by its own account.
     pub fn is_green(&self) -> bool {
         self.exit == Some(0) && self.report.failed == 0
@@ -34,7 +34,7 @@ impl Ran {
 
     /// Its counts, where cases were counted.
     pub fn counts(&self) -> Option<CaseCounts> {
-        let Report { passed, failed, skipped, .. } = self.report;
+        let RunnerReport { passed, failed, skipped, .. } = self.report;
         self.report.is_counted().then_some(CaseCounts { passed, failed, skipped })
     }
 
@@ -86,15 +86,15 @@ pub enum NeededRun {
 #[derive(Debug, Clone, Default)]
 pub struct CheckEvidence {
     /// On the result.
-    pub result: Ran,
+    pub result: CheckExecution,
     /// On the result, a second time.
-    pub again: Option<Ran>,
+    pub again: Option<CheckExecution>,
     /// On the tree before the change.
-    pub baseline: Option<Ran>,
+    pub baseline: Option<CheckExecution>,
     /// With what defines checks from before the change.
-    pub as_it_was: Option<Ran>,
+    pub as_it_was: Option<CheckExecution>,
     /// The same, a second time.
-    pub as_it_was_again: Option<Ran>,
+    pub as_it_was_again: Option<CheckExecution>,
     /// Whether the change touches what defines checks.
     pub touched: bool,
     /// Whether something of that could not be put back.
@@ -106,7 +106,7 @@ pub struct CheckEvidence {
     /// Whether there is a change at all: without one the result is the tree before it.
     pub changed: bool,
     /// The runner the command names.
-    pub runner: Option<Runner>,
+    pub runner: Option<TestRunner>,
 }
 
 impl CheckEvidence {
@@ -159,7 +159,7 @@ impl CheckEvidence {
     }
 
     /// The tests that were there before on the code that is there now.
-    fn old_tests(&self) -> &Ran {
+    fn old_tests(&self) -> &CheckExecution {
         self.as_it_was.as_ref().unwrap_or(&self.result)
     }
 
@@ -179,7 +179,7 @@ impl CheckEvidence {
         if self.touched {
             let held =
                 self.as_it_was.as_ref().is_some_and(|before| before.is_green() && !self.went_quiet(before))
-                    || self.as_it_was_again.as_ref().is_some_and(Ran::is_green);
+                    || self.as_it_was_again.as_ref().is_some_and(CheckExecution::is_green);
             if self.doubt || !held {
                 return CheckVerdict::OnlyAsChanged;
             }
@@ -198,18 +198,18 @@ impl CheckEvidence {
     }
 
     /// Whether tests that ran before the change do not run with it, though nothing of them was touched.
-    fn lost_cases(&self, before: &Ran) -> bool {
+    fn lost_cases(&self, before: &CheckExecution) -> bool {
         if self.tells_failures_alone(before) {
             return false;
         }
-        let ran = |ran: &Ran| ran.report.passed.saturating_add(ran.report.failed);
+        let ran = |ran: &CheckExecution| ran.report.passed.saturating_add(ran.report.failed);
         let (now, then) = (self.old_tests(), ran(before));
         let fewer = ran(now) < before.ran_at_least();
         (now.is_empty() && then > 0) || fewer || (self.ends_process && ran(now) < then)
     }
 
     /// Whether a check whose cases nobody counts does not say any more what it said before: somewhere on the way it ended.
-    fn lost_words(&self, before: &Ran) -> bool {
+    fn lost_words(&self, before: &CheckExecution) -> bool {
         let now = self.old_tests();
         // Nobody can tell whether a check that says nothing came to its end.
         if self.ends_well && now.told.is_silent() && !now.report.is_counted() {
@@ -227,22 +227,22 @@ impl CheckEvidence {
 
     /// Whether the runner is one that counts what it runs.
     fn counts(&self) -> bool {
-        self.runner.is_some_and(|runner| !matches!(runner, Runner::Make | Runner::Other))
+        self.runner.is_some_and(|runner| !matches!(runner, TestRunner::Make | TestRunner::Other))
     }
 
     /// Whether this is a check of somebody's own that named what failed, nothing else, and now has nothing to name.
-    fn tells_failures_alone(&self, before: &Ran) -> bool {
+    fn tells_failures_alone(&self, before: &CheckExecution) -> bool {
         let silent = self.old_tests().is_empty() && self.result.is_green();
         silent && before.report.passed == 0 && !before.is_green() && !self.counts() && !self.ends_process
     }
 
     /// Whether the old checks ran nothing although the new ones ran something, or the runner counts and said nothing.
-    fn went_quiet(&self, before: &Ran) -> bool {
+    fn went_quiet(&self, before: &CheckExecution) -> bool {
         before.is_empty() && self.result.report.passed > 0
     }
 
     fn red(&self, differences: &CaseDifferences) -> CheckVerdict {
-        if self.again.as_ref().is_some_and(Ran::is_green) {
+        if self.again.as_ref().is_some_and(CheckExecution::is_green) {
             return CheckVerdict::Flaky;
         }
         if !self.changed {
@@ -273,7 +273,7 @@ impl CheckEvidence {
     }
 
     /// Whether something holds each time the check was tried on the result: else it is luck.
-    fn each(&self, holds: impl Fn(&Ran) -> bool) -> bool {
+    fn each(&self, holds: impl Fn(&CheckExecution) -> bool) -> bool {
         [Some(&self.result), self.again.as_ref()].into_iter().flatten().all(holds)
     }
 
@@ -300,7 +300,7 @@ impl CheckEvidence {
         }
         let both = before.report.names_all() && self.result.report.names_all();
         if both && !self.tells_failures_alone(before) {
-            let runs = |ran: &Ran, name: &str| {
+            let runs = |ran: &CheckExecution, name: &str| {
                 ran.report.cases.get(name).is_some_and(|state| *state != CaseState::Skipped)
             };
             let lost =

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holon_core::coverage::{FileLines, LinesRan, ranges};
+use holon_core::coverage::{ExecutedLines, FileLines, ranges};
 use serde_json::Value;
 
 /// Most lines remembered of all reports.
@@ -14,12 +14,12 @@ const STRETCH: u64 = 100_000;
 /// What reports say, by the names they use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CoverageReports {
-    files: BTreeMap<String, Lines>,
+    files: BTreeMap<String, CoveredLines>,
     count: usize,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Lines {
+struct CoveredLines {
     ran: BTreeSet<u64>,
     missed: BTreeSet<u64>,
 }
@@ -49,7 +49,7 @@ impl CoverageReports {
         }
         self.count += 1;
         if !self.files.contains_key(file) {
-            self.files.insert(file.to_owned(), Lines::default());
+            self.files.insert(file.to_owned(), CoveredLines::default());
         }
         if let Some(lines) = self.files.get_mut(file) {
             if hit { &mut lines.ran } else { &mut lines.missed }.insert(line);
@@ -124,9 +124,9 @@ impl CoverageReports {
 
     /// What is known about files of the workspace. Reports name files by absolute paths, from a folder inside, or by the
     /// path of a package: the longest common end counts, where only one file has it.
-    pub fn about<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> LinesRan {
+    pub fn about<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> ExecutedLines {
         let paths: Vec<&str> = paths.into_iter().collect();
-        let mut found: BTreeMap<&str, Lines> = BTreeMap::new();
+        let mut found: BTreeMap<&str, CoveredLines> = BTreeMap::new();
         for (name, lines) in &self.files {
             let name = name.replace('\\', "/");
             let Some(path) = meant(&name, &paths) else { continue };
@@ -134,11 +134,11 @@ impl CoverageReports {
             known.ran.extend(&lines.ran);
             known.missed.extend(&lines.missed);
         }
-        let as_ranges = |(path, lines): (&str, Lines)| {
+        let as_ranges = |(path, lines): (&str, CoveredLines)| {
             let missed = ranges(lines.missed.difference(&lines.ran).copied());
             (path.to_owned(), FileLines { ran: ranges(lines.ran), missed })
         };
-        LinesRan(found.into_iter().map(as_ranges).collect())
+        ExecutedLines(found.into_iter().map(as_ranges).collect())
     }
 }
 

@@ -38,40 +38,40 @@ struct DefinitionFile {
     kind: DefinitionKind,
     files: Vec<String>,
     #[serde(default)]
-    form: Form,
+    form: RestoreForm,
 }
 
 /// How a file that defines a check is put back.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Form {
+pub(crate) enum RestoreForm {
     /// The whole file as it was.
     #[default]
     Whole,
     /// As it was, with names of files the change adds to its lists of sources.
     Words,
     /// JSON: these keys as they were, the rest as it is. `pinned` tables keep the entries they had.
-    Json(Keys),
+    Json(KeySelection),
     /// The same for TOML.
-    Toml(Keys),
+    Toml(KeySelection),
     /// Sections of an INI file whose name matches are as they were.
     Sections(String),
     /// Lines that match are as they were.
     Lines(String),
     /// As it was, but for these parts; not where lines that match `unless` differ.
-    Parts(Parts),
+    Parts(PartSelection),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Keys {
+pub(crate) struct KeySelection {
     pub(crate) keys: Vec<String>,
     pub(crate) pinned: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Parts {
+pub(crate) struct PartSelection {
     pub(crate) names: Vec<String>,
     pub(crate) style: PartStyle,
     pub(crate) unless: String,
@@ -126,7 +126,7 @@ struct MarksFile {
     commands: Option<String>,
     /// Where in a file it counts.
     #[serde(default)]
-    scope: Scope,
+    scope: MarkScope,
     /// Whether it counts only in files that a check reads in as its own text.
     #[serde(default)]
     sourced: bool,
@@ -146,7 +146,7 @@ struct MarksFile {
 #[serde(deny_unknown_fields)]
 struct SuspectFile {
     files: Vec<String>,
-    form: Block,
+    form: ItemExtent,
     starts: String,
     /// What makes it suspect.
     #[serde(default)]
@@ -191,7 +191,7 @@ struct SpreadFile {
 /// Where in a file a mark counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Scope {
+pub(crate) enum MarkScope {
     /// Everywhere.
     #[default]
     Anywhere,
@@ -204,7 +204,7 @@ pub(crate) enum Scope {
 /// How far an item reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Block {
+pub(crate) enum ItemExtent {
     /// To its closing brace, or to a semicolon before that.
     Braces,
     /// The same with the lifetimes and texts of Rust.
@@ -217,39 +217,39 @@ pub(crate) enum Block {
 
 /// A definition that is a file, or a part of one.
 #[derive(Debug)]
-pub(crate) struct Definition {
+pub(crate) struct DefinitionRule {
     pub(crate) kind: DefinitionKind,
     files: GlobSet,
-    pub(crate) form: Form,
+    pub(crate) form: RestoreForm,
 }
 
 #[derive(Debug)]
-pub(crate) struct Inline {
+pub(crate) struct InlineRule {
     pub(crate) kind: DefinitionKind,
     files: GlobSet,
     pub(crate) form: InlineForm,
-    pub(crate) starts: Expression,
-    pub(crate) holds: Option<Expression>,
+    pub(crate) starts: LazyRegex,
+    pub(crate) holds: Option<LazyRegex>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Marks {
+pub(crate) struct MarkRule {
     files: GlobSet,
     except: GlobSet,
-    marks: Vec<Expression>,
-    commands: Option<Expression>,
-    scope: Scope,
+    marks: Vec<LazyRegex>,
+    commands: Option<LazyRegex>,
+    scope: MarkScope,
     sourced: bool,
     in_tests: bool,
-    unless: Option<Expression>,
-    balance: Option<Expression>,
+    unless: Option<LazyRegex>,
+    balance: Option<LazyRegex>,
 }
 
 /// One mark with everything that says where it counts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Mark<'r> {
+pub(crate) struct LineMark<'r> {
     pub(crate) regex: &'r Regex,
-    pub(crate) scope: Scope,
+    pub(crate) scope: MarkScope,
     pub(crate) sourced: bool,
     pub(crate) in_tests: bool,
     pub(crate) unless: Option<&'r Regex>,
@@ -257,39 +257,39 @@ pub(crate) struct Mark<'r> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Suspect {
+pub(crate) struct SuspectRule {
     files: GlobSet,
-    pub(crate) form: Block,
-    pub(crate) starts: Expression,
-    pub(crate) wrong: Option<Expression>,
-    pub(crate) plain: Option<Expression>,
-    pub(crate) in_old_files: Option<Expression>,
+    pub(crate) form: ItemExtent,
+    pub(crate) starts: LazyRegex,
+    pub(crate) wrong: Option<LazyRegex>,
+    pub(crate) plain: Option<LazyRegex>,
+    pub(crate) in_old_files: Option<LazyRegex>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Borrowed {
+pub(crate) struct BorrowedRule {
     files: GlobSet,
-    pub(crate) binds: Vec<Expression>,
+    pub(crate) binds: Vec<LazyRegex>,
     pub(crate) modules: Vec<String>,
     pub(crate) marks: Vec<String>,
-    pub(crate) unless: Option<Expression>,
+    pub(crate) unless: Option<LazyRegex>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Spread {
+pub(crate) struct SpreadRule {
     files: GlobSet,
     pub(crate) takes: String,
-    pub(crate) defines: Expression,
+    pub(crate) defines: LazyRegex,
 }
 
 /// An expression over lines, prepared when the first file is met that needs it: a change seldom touches many languages.
 #[derive(Debug)]
-pub(crate) struct Expression {
+pub(crate) struct LazyRegex {
     pattern: String,
     regex: OnceLock<Option<Regex>>,
 }
 
-impl Expression {
+impl LazyRegex {
     pub(crate) fn new(pattern: &str) -> Self {
         Self { pattern: pattern.to_owned(), regex: OnceLock::new() }
     }
@@ -302,16 +302,16 @@ impl Expression {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Rules {
-    definitions: Vec<Definition>,
-    inline: Vec<Inline>,
-    aware: Vec<Marks>,
-    endings: Vec<Marks>,
-    good_endings: Vec<Marks>,
-    suppressions: Vec<Marks>,
-    suspects: Vec<Suspect>,
-    borrowed: Vec<Borrowed>,
-    spreads: Vec<Spread>,
+pub(crate) struct CheckRules {
+    definitions: Vec<DefinitionRule>,
+    inline: Vec<InlineRule>,
+    aware: Vec<MarkRule>,
+    endings: Vec<MarkRule>,
+    good_endings: Vec<MarkRule>,
+    suppressions: Vec<MarkRule>,
+    suspects: Vec<SuspectRule>,
+    borrowed: Vec<BorrowedRule>,
+    spreads: Vec<SpreadRule>,
 }
 
 const FILES: [&str; 14] = [
@@ -331,29 +331,29 @@ const FILES: [&str; 14] = [
     include_str!("../../../rules/checks/any.toml"),
 ];
 
-pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| load(&FILES).unwrap_or_default());
+pub(crate) static RULES: LazyLock<CheckRules> = LazyLock::new(|| load(&FILES).unwrap_or_default());
 
 /// Reads the rules, which takes a moment, so that whoever needs them first finds them ready.
 pub fn make_ready() {
     LazyLock::force(&RULES);
 }
 
-fn load(texts: &[&str]) -> Result<Rules, String> {
-    let mut rules = Rules::default();
+fn load(texts: &[&str]) -> Result<CheckRules, String> {
+    let mut rules = CheckRules::default();
     for text in texts {
         let file: RulesFile = toml::from_str(text).map_err(|e| e.to_string())?;
         let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", file.name);
         for one in file.definition {
             let files = globs(&one.files).map_err(|e| wrong(&e))?;
-            rules.definitions.push(Definition { kind: one.kind, files, form: one.form });
+            rules.definitions.push(DefinitionRule { kind: one.kind, files, form: one.form });
         }
         for one in file.inline {
-            rules.inline.push(Inline {
+            rules.inline.push(InlineRule {
                 kind: one.kind,
                 files: globs(&one.files).map_err(|e| wrong(&e))?,
                 form: one.form,
-                starts: Expression::new(&one.starts),
-                holds: (!one.holds.is_empty()).then(|| Expression::new(&one.holds)),
+                starts: LazyRegex::new(&one.starts),
+                holds: (!one.holds.is_empty()).then(|| LazyRegex::new(&one.holds)),
             });
         }
         for (list, into) in [
@@ -367,44 +367,44 @@ fn load(texts: &[&str]) -> Result<Rules, String> {
             }
         }
         for one in file.suspect {
-            rules.suspects.push(Suspect {
+            rules.suspects.push(SuspectRule {
                 files: globs(&one.files).map_err(|e| wrong(&e))?,
                 form: one.form,
-                starts: Expression::new(&one.starts),
-                wrong: one.wrong.as_deref().map(Expression::new),
-                plain: one.plain.as_deref().map(Expression::new),
-                in_old_files: one.in_old_files.as_deref().map(Expression::new),
+                starts: LazyRegex::new(&one.starts),
+                wrong: one.wrong.as_deref().map(LazyRegex::new),
+                plain: one.plain.as_deref().map(LazyRegex::new),
+                in_old_files: one.in_old_files.as_deref().map(LazyRegex::new),
             });
         }
         for one in file.borrowed {
-            rules.borrowed.push(Borrowed {
+            rules.borrowed.push(BorrowedRule {
                 files: globs(&one.files).map_err(|e| wrong(&e))?,
-                binds: one.binds.iter().map(|bind| Expression::new(bind)).collect(),
+                binds: one.binds.iter().map(|bind| LazyRegex::new(bind)).collect(),
                 modules: one.modules,
                 marks: one.marks,
-                unless: one.unless.as_deref().map(Expression::new),
+                unless: one.unless.as_deref().map(LazyRegex::new),
             });
         }
         for one in file.spread {
             let defines = one.defines.replace("{names}", &one.names.join("|"));
             let files = globs(&one.files).map_err(|e| wrong(&e))?;
-            rules.spreads.push(Spread { files, takes: one.takes, defines: Expression::new(&defines) });
+            rules.spreads.push(SpreadRule { files, takes: one.takes, defines: LazyRegex::new(&defines) });
         }
     }
     Ok(rules)
 }
 
-fn marks(one: &MarksFile) -> Result<Marks, String> {
-    Ok(Marks {
+fn marks(one: &MarksFile) -> Result<MarkRule, String> {
+    Ok(MarkRule {
         files: globs(&one.files)?,
         except: globs(&one.except)?,
-        marks: one.marks.iter().map(|mark| Expression::new(mark)).collect(),
-        commands: one.commands.as_deref().map(Expression::new),
+        marks: one.marks.iter().map(|mark| LazyRegex::new(mark)).collect(),
+        commands: one.commands.as_deref().map(LazyRegex::new),
         scope: one.scope,
         sourced: one.sourced,
         in_tests: one.in_tests,
-        unless: one.unless.as_deref().map(Expression::new),
-        balance: one.balance.as_deref().map(Expression::new),
+        unless: one.unless.as_deref().map(LazyRegex::new),
+        balance: one.balance.as_deref().map(LazyRegex::new),
     })
 }
 
@@ -416,32 +416,32 @@ fn globs(list: &[String]) -> Result<GlobSet, String> {
     set.build().map_err(|e| e.to_string())
 }
 
-impl Marks {
+impl MarkRule {
     fn are_for(&self, path: &str) -> bool {
         self.files.is_match(path) && !self.except.is_match(path)
     }
 
     fn matter_to(&self, commands: &[String]) -> bool {
-        let Some(wanted) = self.commands.as_ref().and_then(Expression::regex) else { return true };
+        let Some(wanted) = self.commands.as_ref().and_then(LazyRegex::regex) else { return true };
         commands.iter().any(|command| wanted.is_match(command))
     }
 
-    fn each(&self) -> impl Iterator<Item = Mark<'_>> {
-        let unless = self.unless.as_ref().and_then(Expression::regex);
-        let balance = self.balance.as_ref().and_then(Expression::regex);
+    fn each(&self) -> impl Iterator<Item = LineMark<'_>> {
+        let unless = self.unless.as_ref().and_then(LazyRegex::regex);
+        let balance = self.balance.as_ref().and_then(LazyRegex::regex);
         let Self { scope, sourced, in_tests, .. } = *self;
-        let one = move |regex| Mark { regex, scope, sourced, in_tests, unless, balance };
-        self.marks.iter().filter_map(Expression::regex).map(one)
+        let one = move |regex| LineMark { regex, scope, sourced, in_tests, unless, balance };
+        self.marks.iter().filter_map(LazyRegex::regex).map(one)
     }
 }
 
-impl Rules {
+impl CheckRules {
     /// The first rule that makes a file a definition.
-    pub(crate) fn definition(&self, path: &str) -> Option<&Definition> {
+    pub(crate) fn definition(&self, path: &str) -> Option<&DefinitionRule> {
         self.definitions.iter().find(|one| one.files.is_match(path))
     }
 
-    pub(crate) fn inline<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Inline> {
+    pub(crate) fn inline<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r InlineRule> {
         self.inline.iter().filter(move |one| one.files.is_match(path))
     }
 
@@ -450,7 +450,7 @@ impl Rules {
         &'r self,
         path: &'r str,
         commands: &'r [String],
-    ) -> impl Iterator<Item = Mark<'r>> {
+    ) -> impl Iterator<Item = LineMark<'r>> {
         of_file(&self.aware, path, commands)
     }
 
@@ -459,7 +459,7 @@ impl Rules {
         &'r self,
         path: &'r str,
         commands: &'r [String],
-    ) -> impl Iterator<Item = Mark<'r>> {
+    ) -> impl Iterator<Item = LineMark<'r>> {
         of_file(&self.endings, path, commands)
     }
 
@@ -468,7 +468,7 @@ impl Rules {
         &'r self,
         path: &'r str,
         commands: &'r [String],
-    ) -> impl Iterator<Item = Mark<'r>> {
+    ) -> impl Iterator<Item = LineMark<'r>> {
         of_file(&self.good_endings, path, commands)
     }
 
@@ -481,24 +481,28 @@ impl Rules {
     }
 
     /// Items that are suspect by what they hold.
-    pub(crate) fn suspects<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Suspect> {
+    pub(crate) fn suspects<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r SuspectRule> {
         self.suspects.iter().filter(move |one| one.files.is_match(path))
     }
 
     /// What must not be done to names that stand for something foreign.
-    pub(crate) fn borrowed<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Borrowed> {
+    pub(crate) fn borrowed<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r BorrowedRule> {
         self.borrowed.iter().filter(move |one| one.files.is_match(path))
     }
 
     /// Names that mean something to everyone.
-    pub(crate) fn spreads<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r Spread> {
+    pub(crate) fn spreads<'r>(&'r self, path: &'r str) -> impl Iterator<Item = &'r SpreadRule> {
         self.spreads.iter().filter(move |one| one.files.is_match(path))
     }
 }
 
 /// The expressions that matter for a file, and for what is run.
-fn of_file<'r>(list: &'r [Marks], path: &'r str, commands: &'r [String]) -> impl Iterator<Item = Mark<'r>> {
-    list.iter().filter(move |one| one.are_for(path) && one.matter_to(commands)).flat_map(Marks::each)
+fn of_file<'r>(
+    list: &'r [MarkRule],
+    path: &'r str,
+    commands: &'r [String],
+) -> impl Iterator<Item = LineMark<'r>> {
+    list.iter().filter(move |one| one.are_for(path) && one.matter_to(commands)).flat_map(MarkRule::each)
 }
 
 /// Whether a path is that of documentation alone, which no check can depend on by its usual name.
@@ -538,7 +542,7 @@ mod tests {
             .chain(rules.spreads.iter().map(|one| &one.takes));
         for pattern in filled {
             let filled = pattern.replace("{name}", "x").replace("{stem}", "x");
-            assert!(filled != *pattern && Expression::new(&filled).regex().is_some(), "{pattern}");
+            assert!(filled != *pattern && LazyRegex::new(&filled).regex().is_some(), "{pattern}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use holon_core::manifest::DefinitionKind;
 
-use crate::before::{Sources, functions};
+use crate::before::{BaseSources, functions};
 use crate::definition::RULES;
 use crate::reach::{CheckDefinitions, is_code};
 use crate::restore::inline::without_tests;
@@ -75,7 +75,12 @@ pub(crate) fn without_remarks(path: &str, text: &str) -> String {
 }
 
 /// The line that is new and takes the place of a function of the tests, or asks whether it is there.
-pub(crate) fn meddles_with_tests(path: &str, base: &str, result: &str, sources: &Sources<'_>) -> Option<u32> {
+pub(crate) fn meddles_with_tests(
+    path: &str,
+    base: &str,
+    result: &str,
+    sources: &BaseSources<'_>,
+) -> Option<u32> {
     let shared = SHARED.iter().any(|end| path.ends_with(end));
     let known: BTreeSet<String> = functions(base).collect();
     let new: Vec<String> =
@@ -97,7 +102,7 @@ pub(crate) fn meddles_with_tests(path: &str, base: &str, result: &str, sources: 
 }
 
 /// The first new line of a module that tests alone take in and that asserts less than before: what it asserts is theirs.
-pub(crate) fn asserts_less(path: &str, base: &str, result: &str, sources: &Sources<'_>) -> Option<u32> {
+pub(crate) fn asserts_less(path: &str, base: &str, result: &str, sources: &BaseSources<'_>) -> Option<u32> {
     let asserts = |text: &str| {
         let is_one = |line: &&str| {
             let line = line.trim_start();

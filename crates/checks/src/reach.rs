@@ -10,7 +10,7 @@ use holon_core::manifest::DefinitionKind;
 
 use crate::before::has_word;
 use crate::definition::RULES;
-use crate::runner::{Runner, recognise};
+use crate::runner::{TestRunner, recognise};
 use rules::NAMED;
 
 /// How far names are followed.
@@ -45,7 +45,7 @@ pub struct CheckDefinitions {
 }
 
 /// A text in which names are looked for, and how far from the command it is.
-struct Reading {
+struct ReachableText {
     text: String,
     depth: usize,
 }
@@ -61,25 +61,25 @@ impl CheckDefinitions {
                 found.scripts.extend(path.rsplit('/').next().map(str::to_owned));
                 if NAMED.is_the_check(&path, &line, &text) {
                     found.reached.insert(path, DefinitionKind::CheckScript);
-                    todo.push(Reading { text, depth: 1 });
+                    todo.push(ReachableText { text, depth: 1 });
                 }
             }
             for path in words::configurations(command) {
                 if let Some(text) = read_base(&path) {
                     found.reached.insert(path, DefinitionKind::RunnerConfiguration);
-                    todo.push(Reading { text, depth: 1 });
+                    todo.push(ReachableText { text, depth: 1 });
                 }
             }
             let built: Vec<String> = build_files(command).filter_map(read_base).collect();
             for path in built.iter().flat_map(|text| words::asked_scripts(command, text)) {
                 if let Some(text) = read_base(&path).filter(|text| NAMED.is_comparing(&path, text)) {
                     found.reached.insert(path, DefinitionKind::CheckScript);
-                    todo.push(Reading { text, depth: 1 });
+                    todo.push(ReachableText { text, depth: 1 });
                 }
             }
             found.add_targets(command, &built);
-            todo.extend(built.into_iter().map(|text| Reading { text, depth: 0 }));
-            todo.push(Reading { text: command.clone(), depth: 0 });
+            todo.extend(built.into_iter().map(|text| ReachableText { text, depth: 0 }));
+            todo.push(ReachableText { text: command.clone(), depth: 0 });
         }
         let mut looked = 0;
         while let Some(reading) = todo.pop() {
@@ -97,12 +97,12 @@ impl CheckDefinitions {
     /// Looks for names in one text.
     fn read(
         &mut self,
-        reading: &Reading,
+        reading: &ReachableText,
         read_base: &dyn Fn(&str) -> Option<String>,
         looked: &mut usize,
-        todo: &mut Vec<Reading>,
+        todo: &mut Vec<ReachableText>,
     ) {
-        let Reading { text, depth } = reading;
+        let ReachableText { text, depth } = reading;
         self.texts.push(text.clone());
         let (compared, input) = (words::compared(text), words::redirected(text));
         let run: BTreeSet<String> = words::invoked(text).into_iter().map(|(path, _)| path).collect();
@@ -138,7 +138,7 @@ impl CheckDefinitions {
                 let kind = if document { DefinitionKind::DocTests } else { DefinitionKind::BuildFile };
                 if let Some(inside) = read_base(&path) {
                     if included.contains(&path) && *depth < DEPTH {
-                        todo.push(Reading { text: inside, depth: depth + 1 });
+                        todo.push(ReachableText { text: inside, depth: depth + 1 });
                     }
                     self.reached.insert(path, kind);
                 }
@@ -169,7 +169,7 @@ impl CheckDefinitions {
             let kind = if data && !script { DefinitionKind::Fixture } else { DefinitionKind::CheckScript };
             self.reached.insert(path, kind);
             if kind == DefinitionKind::CheckScript && *depth < DEPTH {
-                todo.push(Reading { text: inside, depth: depth + 1 });
+                todo.push(ReachableText { text: inside, depth: depth + 1 });
             }
         }
     }
@@ -253,7 +253,7 @@ impl CheckDefinitions {
 
 /// Whether a script calls a runner, or a file that is a test by its name.
 fn runs_checks(text: &str) -> bool {
-    let is_runner = |runner| !matches!(runner, Runner::Make | Runner::Other);
+    let is_runner = |runner| !matches!(runner, TestRunner::Make | TestRunner::Other);
     let is_test = |(path, _): &(String, String)| {
         RULES
             .definition(path)

@@ -5,24 +5,24 @@ use std::sync::LazyLock;
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
-use crate::runner::{Report, Runner, read};
+use crate::runner::{RunnerReport, TestRunner, read};
 
 /// The rules, as data.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rules {
-    cases: Kind,
-    coverage: Kind,
+struct ReportFileRules {
+    cases: ReportFileKind,
+    coverage: ReportFileKind,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kind {
+struct ReportFileKind {
     files: Vec<String>,
     options: Vec<String>,
 }
 
-static RULES: LazyLock<Rules> =
+static RULES: LazyLock<ReportFileRules> =
     LazyLock::new(|| toml::from_str(include_str!("../../../rules/reports.toml")).unwrap_or_default());
 
 /// A glob for files of reports that cannot be understood.
@@ -37,11 +37,11 @@ pub struct WrongGlob {
 
 /// Where the runner of a check may leave reports.
 #[derive(Debug, Clone)]
-pub struct ReportPlaces {
+pub struct ReportLocations {
     places: GlobSet,
 }
 
-impl ReportPlaces {
+impl ReportLocations {
     /// The usual places, those the command itself names, and those that were `asked` for. All paths are relative to the
     /// workspace; a command may have changed its folder, so what it names counts below any.
     pub fn of(command: &str, asked: &[String]) -> Result<Self, WrongGlob> {
@@ -91,10 +91,10 @@ fn named<'c>(command: &'c str, options: &'c [String]) -> impl Iterator<Item = &'
 
 /// What a check printed, with what its report files add. Files never take anything back: a case that was printed as
 /// failed stays so, and where what was printed names every case, it is believed alone.
-pub fn with_case_files<'t>(printed: Report, files: impl IntoIterator<Item = &'t str>) -> Report {
-    let mut written = Report::default();
+pub fn with_case_files<'t>(printed: RunnerReport, files: impl IntoIterator<Item = &'t str>) -> RunnerReport {
+    let mut written = RunnerReport::default();
     for text in files.into_iter().filter(|text| text.contains("<testsuite")) {
-        written.join(&read(Runner::Junit, text));
+        written.join(&read(TestRunner::Junit, text));
     }
     let tells_more = written.is_counted()
         && !printed.names_all()
@@ -109,7 +109,7 @@ pub fn with_case_files<'t>(printed: Report, files: impl IntoIterator<Item = &'t 
         written.fail(name);
     }
     let failed = written.failed.max(u32::try_from(written.failing.len()).unwrap_or(u32::MAX));
-    Report { diagnostics: printed.diagnostics, failed, ..written }
+    RunnerReport { diagnostics: printed.diagnostics, failed, ..written }
 }
 
 /// `tests/test_a.py::Group::case` as JUnit XML names it: `tests.test_a.Group.case`.
@@ -132,12 +132,12 @@ mod tests {
     #[test]
     fn the_rules_are_sound() {
         assert!(!RULES.cases.files.is_empty() && !RULES.coverage.options.is_empty());
-        assert!(ReportPlaces::of("true", &[]).is_ok());
+        assert!(ReportLocations::of("true", &[]).is_ok());
     }
 
     #[test]
     fn usual_places_named_ones_and_asked_ones_hold_reports_and_no_others_do() {
-        let places = ReportPlaces::of(
+        let places = ReportLocations::of(
             "cd api && pytest --junitxml=out/py.xml --cov-report xml:cov.xml && phpunit --log-junit 'logs/p.xml'",
             &["./results/*.xml".to_owned()],
         )
@@ -157,20 +157,20 @@ mod tests {
         for path in ["pom.xml", "src/layout.xml", "results/deep/one.xml", "a/results/one.xml", "py.xml"] {
             assert!(!places.holds(path), "{path}");
         }
-        let wrong = ReportPlaces::of("true", &["a/[".to_owned()]).unwrap_err();
+        let wrong = ReportLocations::of("true", &["a/[".to_owned()]).unwrap_err();
         assert!(wrong.to_string().starts_with("`a/[` is no pattern for files"), "{wrong}");
     }
 
     #[test]
     fn files_name_what_was_only_counted() {
-        let printed = read(Runner::Maven, "[ERROR] Tests run: 2, Failures: 1, Errors: 0, Skipped: 0\n");
+        let printed = read(TestRunner::Maven, "[ERROR] Tests run: 2, Failures: 1, Errors: 0, Skipped: 0\n");
         assert!(printed.is_counted() && !printed.names_all());
         let report = with_case_files(printed, [TWO]);
         assert_eq!((report.passed, report.failed), (1, 1));
         assert_eq!(report.cases.get("a.x[1]"), Some(&CaseState::Passed));
         assert_eq!(report.failing, ["a.y"]);
         // Several files are one report.
-        let report = with_case_files(Report::default(), [TWO, &TWO.replace("'a'", "'b'")]);
+        let report = with_case_files(RunnerReport::default(), [TWO, &TWO.replace("'a'", "'b'")]);
         assert_eq!((report.total(), report.cases.len()), (4, 4));
     }
 
@@ -178,9 +178,9 @@ mod tests {
     fn files_take_nothing_back() {
         let one = "<testsuite><testcase name='x'/></testsuite>";
         let fails =
-            read(Runner::Pytest, "FAILED t.py::a - assert 0\n===== 1 failed, 1 passed in 0.1s =====\n");
+            read(TestRunner::Pytest, "FAILED t.py::a - assert 0\n===== 1 failed, 1 passed in 0.1s =====\n");
         assert_eq!(with_case_files(fails.clone(), [one, one]), fails, "green files beside a red run");
-        let more = read(Runner::Maven, "[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 0\n");
+        let more = read(TestRunner::Maven, "[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 0\n");
         assert_eq!(with_case_files(more.clone(), [one]), more, "fewer cases than were counted");
         assert_eq!(with_case_files(fails.clone(), ["<html>", "no xml"]), fails);
         // A case that failed before does not stand for another one that fails now.
@@ -193,11 +193,11 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_and_any_command_are_read(text in "(?s).{0,300}", command in "(?s).{0,120}") {
-            let _ = with_case_files(Report::default(), [text.as_str(), TWO]);
+            let _ = with_case_files(RunnerReport::default(), [text.as_str(), TWO]);
             let tagged = format!("<testsuite {text}<testcase name='a'{text}<failure");
-            let _ = with_case_files(Report::default(), [tagged.as_str()]);
-            prop_assert!(ReportPlaces::of(&command, &[]).is_ok());
-            let _ = ReportPlaces::of("true", &[command]);
+            let _ = with_case_files(RunnerReport::default(), [tagged.as_str()]);
+            prop_assert!(ReportLocations::of(&command, &[]).is_ok());
+            let _ = ReportLocations::of("true", &[command]);
         }
     }
 }

@@ -41,7 +41,7 @@ const NAME: usize = 300;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the explanation")]
-pub enum Runner {
+pub enum TestRunner {
     Cargo,
     Nextest,
     Pytest,
@@ -79,7 +79,7 @@ pub enum CaseState {
 /// What a check said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Report {
+pub struct RunnerReport {
     /// Cases that passed.
     pub passed: u32,
     /// Cases that failed.
@@ -94,7 +94,7 @@ pub struct Report {
     pub diagnostics: u32,
 }
 
-impl Report {
+impl RunnerReport {
     /// Whether any case was counted or named: else the exit code is all that is known.
     pub fn is_counted(&self) -> bool {
         self.passed > 0 || self.failed > 0 || self.skipped > 0 || !self.failing.is_empty()
@@ -191,63 +191,63 @@ impl Report {
 }
 
 /// Runners whose output is tried in turn; those with the most particular form first.
-const FORMS: [Runner; 19] = [
-    Runner::Junit,
-    Runner::Nextest,
-    Runner::Cargo,
-    Runner::Pytest,
-    Runner::Unittest,
-    Runner::Maven,
-    Runner::Gradle,
-    Runner::Dotnet,
-    Runner::Rspec,
-    Runner::Minitest,
-    Runner::Phpunit,
-    Runner::Ctest,
-    Runner::Tcltest,
-    Runner::Go,
-    Runner::Jest,
-    Runner::Mocha,
-    Runner::Node,
-    Runner::Bats,
-    Runner::Tap,
+const FORMS: [TestRunner; 19] = [
+    TestRunner::Junit,
+    TestRunner::Nextest,
+    TestRunner::Cargo,
+    TestRunner::Pytest,
+    TestRunner::Unittest,
+    TestRunner::Maven,
+    TestRunner::Gradle,
+    TestRunner::Dotnet,
+    TestRunner::Rspec,
+    TestRunner::Minitest,
+    TestRunner::Phpunit,
+    TestRunner::Ctest,
+    TestRunner::Tcltest,
+    TestRunner::Go,
+    TestRunner::Jest,
+    TestRunner::Mocha,
+    TestRunner::Node,
+    TestRunner::Bats,
+    TestRunner::Tap,
 ];
 
 /// Reads what a check printed. A form that is not the expected one is tried as the others are, so that `make test` and
 /// scripts that call a runner are understood.
-pub fn read(runner: Runner, output: &str) -> Report {
+pub fn read(runner: TestRunner, output: &str) -> RunnerReport {
     let mut report = by(runner, output);
     if !report.is_counted() {
         let others = FORMS.into_iter().filter(|other| *other != runner).map(|other| by(other, output));
-        report = others.into_iter().find(Report::is_counted).unwrap_or(report);
+        report = others.into_iter().find(RunnerReport::is_counted).unwrap_or(report);
     }
     report.failed = report.failed.max(u32::try_from(report.failing.len()).unwrap_or(u32::MAX));
     report.diagnostics = diagnostics(output);
     report
 }
 
-fn by(runner: Runner, output: &str) -> Report {
+fn by(runner: TestRunner, output: &str) -> RunnerReport {
     match runner {
-        Runner::Cargo => cargo::test(output),
-        Runner::Nextest => cargo::nextest(output),
-        Runner::Pytest => pytest::read(output),
-        Runner::Unittest => unittest::read(output),
-        Runner::Go => go::read(output),
-        Runner::Node => node::read(output),
-        Runner::Jest => jest::read(output),
-        Runner::Mocha => mocha::read(output),
-        Runner::Maven => maven::read(output),
-        Runner::Gradle => gradle::read(output),
-        Runner::Dotnet => dotnet::read(output),
-        Runner::Rspec => rspec::read(output),
-        Runner::Minitest => minitest::read(output),
-        Runner::Phpunit => phpunit::read(output),
-        Runner::Ctest => ctest::read(output),
-        Runner::Bats => bats::read(output),
-        Runner::Tap => tap::read(output),
-        Runner::Tcltest => tcltest::read(output),
-        Runner::Junit => junit::read(output),
-        Runner::Make | Runner::Other => Report::default(),
+        TestRunner::Cargo => cargo::test(output),
+        TestRunner::Nextest => cargo::nextest(output),
+        TestRunner::Pytest => pytest::read(output),
+        TestRunner::Unittest => unittest::read(output),
+        TestRunner::Go => go::read(output),
+        TestRunner::Node => node::read(output),
+        TestRunner::Jest => jest::read(output),
+        TestRunner::Mocha => mocha::read(output),
+        TestRunner::Maven => maven::read(output),
+        TestRunner::Gradle => gradle::read(output),
+        TestRunner::Dotnet => dotnet::read(output),
+        TestRunner::Rspec => rspec::read(output),
+        TestRunner::Minitest => minitest::read(output),
+        TestRunner::Phpunit => phpunit::read(output),
+        TestRunner::Ctest => ctest::read(output),
+        TestRunner::Bats => bats::read(output),
+        TestRunner::Tap => tap::read(output),
+        TestRunner::Tcltest => tcltest::read(output),
+        TestRunner::Junit => junit::read(output),
+        TestRunner::Make | TestRunner::Other => RunnerReport::default(),
     }
 }
 

@@ -6,23 +6,23 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::definition::Scope;
+use crate::definition::MarkScope;
 use crate::restore::inline::end_of_indented;
 
 /// Ends of scripts for a shell.
 const SHELL: [&str; 4] = [".sh", ".bash", ".zsh", ".ksh"];
 
 /// A text with blanks in place of everything outside of a scope: every line keeps its number.
-pub(crate) fn within<'t>(scope: Scope, path: &str, text: &'t str) -> Cow<'t, str> {
+pub(crate) fn within<'t>(scope: MarkScope, path: &str, text: &'t str) -> Cow<'t, str> {
     let shell = SHELL.iter().any(|end| path.ends_with(end));
     match scope {
-        Scope::Anywhere => Cow::Borrowed(text),
-        Scope::OwnShell if shell => Cow::Owned(blanked(text, &shell_parts(text, false))),
-        Scope::TopLevel if shell => Cow::Owned(blanked(text, &shell_parts(text, true))),
-        Scope::TopLevel if path.ends_with(".py") => Cow::Owned(blanked(text, &python_functions(text))),
+        MarkScope::Anywhere => Cow::Borrowed(text),
+        MarkScope::OwnShell if shell => Cow::Owned(blanked(text, &shell_parts(text, false))),
+        MarkScope::TopLevel if shell => Cow::Owned(blanked(text, &shell_parts(text, true))),
+        MarkScope::TopLevel if path.ends_with(".py") => Cow::Owned(blanked(text, &python_functions(text))),
         // Whatever is indented is taken for the inside of a function.
-        Scope::TopLevel => Cow::Owned(blanked(text, &indented_lines(text))),
-        Scope::OwnShell => Cow::Borrowed(text),
+        MarkScope::TopLevel => Cow::Owned(blanked(text, &indented_lines(text))),
+        MarkScope::OwnShell => Cow::Borrowed(text),
     }
 }
 
@@ -168,25 +168,25 @@ mod tests {
             within(scope, path, text).split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let text = "f() {\n  set +e\n  (cd x || exit 1)\n}\nset -f\nx=$(cd y; pwd)\nfunction g { cd z; }\n";
-        assert_eq!(seen(Scope::TopLevel, "a.sh", text), "f() { } set -f x=$() function g {}");
-        let own = seen(Scope::OwnShell, "a.sh", text);
+        assert_eq!(seen(MarkScope::TopLevel, "a.sh", text), "f() { } set -f x=$() function g {}");
+        let own = seen(MarkScope::OwnShell, "a.sh", text);
         assert!(own.contains("set +e") && own.contains("cd z") && !own.contains("exit"), "{own}");
         assert_eq!(
-            seen(Scope::OwnShell, "a.sh", "echo '(' exit ')'\ncase x in a) exit ;; esac\n"),
+            seen(MarkScope::OwnShell, "a.sh", "echo '(' exit ')'\ncase x in a) exit ;; esac\n"),
             "echo '(' exit ')' case x in a) exit ;; esac"
         );
         let text = "os.chdir('a')\ndef f():\n    os.chdir('b')\nclass C:\n    os.chdir('c')\n";
-        assert_eq!(seen(Scope::TopLevel, "a.py", text), "os.chdir('a') def f(): class C: os.chdir('c')");
-        assert_eq!(seen(Scope::TopLevel, "a.js", "a()\n  b()\n"), "a()");
-        assert_eq!(within(Scope::TopLevel, "a.sh", "f() {\n a\n}\n(b\n").matches('\n').count(), 4);
-        assert_eq!(within(Scope::TopLevel, "a.sh", "a \\").as_ref(), "a \\");
+        assert_eq!(seen(MarkScope::TopLevel, "a.py", text), "os.chdir('a') def f(): class C: os.chdir('c')");
+        assert_eq!(seen(MarkScope::TopLevel, "a.js", "a()\n  b()\n"), "a()");
+        assert_eq!(within(MarkScope::TopLevel, "a.sh", "f() {\n a\n}\n(b\n").matches('\n').count(), 4);
+        assert_eq!(within(MarkScope::TopLevel, "a.sh", "a \\").as_ref(), "a \\");
     }
 
     proptest::proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "[(){}'\"\\\\#$a-z\u{e4} \t\n;:]{0,60}") {
             for path in ["a.sh", "a.py", "a.js"] {
-                for scope in [Scope::Anywhere, Scope::OwnShell, Scope::TopLevel] {
+                for scope in [MarkScope::Anywhere, MarkScope::OwnShell, MarkScope::TopLevel] {
                     let lines = within(scope, path, &text).matches('\n').count();
                     proptest::prop_assert_eq!(lines, text.matches('\n').count());
                 }

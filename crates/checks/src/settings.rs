@@ -7,19 +7,19 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::before::{Sources, has_word};
-use crate::definition::{Form, Keys};
+use crate::before::{BaseSources, has_word};
+use crate::definition::{KeySelection, RestoreForm};
 use crate::reach::{CheckDefinitions, is_free_key};
 use crate::restore;
 
 /// What is known of who reads settings.
-pub(crate) struct Readers<'r> {
-    pub(crate) tests: &'r Sources<'r>,
+pub(crate) struct SettingReaders<'r> {
+    pub(crate) tests: &'r BaseSources<'r>,
     pub(crate) defined: &'r CheckDefinitions,
 }
 
 /// A file with settings, before and after.
-pub(crate) struct Settings<'s> {
+pub(crate) struct RevisedSettings<'s> {
     pub(crate) path: &'s str,
     pub(crate) base: &'s str,
     pub(crate) result: &'s str,
@@ -29,42 +29,52 @@ pub(crate) struct Settings<'s> {
 
 /// How values are written in a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum ValueSyntax {
     Json,
     Toml,
     Lines,
 }
 
-fn written(path: &str) -> Option<Written> {
+fn written(path: &str) -> Option<ValueSyntax> {
     let end = path.rsplit('/').next()?.rsplit_once('.')?.1;
     match end {
-        "json" => Some(Written::Json),
-        "toml" => Some(Written::Toml),
-        "yaml" | "yml" | "cfg" | "ini" | "conf" | "properties" => Some(Written::Lines),
+        "json" => Some(ValueSyntax::Json),
+        "toml" => Some(ValueSyntax::Toml),
+        "yaml" | "yml" | "cfg" | "ini" | "conf" | "properties" => Some(ValueSyntax::Lines),
         _ => None,
     }
 }
 
-impl Readers<'_> {
+impl SettingReaders<'_> {
     /// The text with the values that checks name as they were; nothing where they are.
-    pub(crate) fn put_back(&self, file: &Settings<'_>) -> Option<String> {
-        let Settings { base, result, .. } = *file;
+    pub(crate) fn put_back(&self, file: &RevisedSettings<'_>) -> Option<String> {
+        let RevisedSettings { base, result, .. } = *file;
         match written(file.path)? {
-            Written::Json => {
+            ValueSyntax::Json => {
                 let (old, new) = (serde_json::from_str(base).ok()?, serde_json::from_str(result).ok()?);
-                restore::merged(&Form::Json(self.keys(file, &old, &new)?), base, result, &BTreeSet::new())
+                restore::merged(
+                    &RestoreForm::Json(self.keys(file, &old, &new)?),
+                    base,
+                    result,
+                    &BTreeSet::new(),
+                )
             }
-            Written::Toml => {
+            ValueSyntax::Toml => {
                 let (old, new) = (toml::from_str(base).ok()?, toml::from_str(result).ok()?);
-                restore::merged(&Form::Toml(self.keys(file, &old, &new)?), base, result, &BTreeSet::new())
+                restore::merged(
+                    &RestoreForm::Toml(self.keys(file, &old, &new)?),
+                    base,
+                    result,
+                    &BTreeSet::new(),
+                )
             }
-            Written::Lines => self.lines(file),
+            ValueSyntax::Lines => self.lines(file),
         }
         .filter(|text| text != result)
     }
 
     /// Keys that differ and that checks name.
-    fn keys(&self, file: &Settings<'_>, old: &Value, new: &Value) -> Option<Keys> {
+    fn keys(&self, file: &RevisedSettings<'_>, old: &Value, new: &Value) -> Option<KeySelection> {
         let mut differing = Vec::new();
         differences(old, new, &mut Vec::new(), &mut differing);
         let named = |path: &&Vec<String>| {
@@ -73,11 +83,11 @@ impl Readers<'_> {
             path.iter().all(|key| !key.contains('.')) && self.is_named(file, path, &value.unwrap_or_default())
         };
         let keys: Vec<String> = differing.iter().filter(named).map(|path| path.join(".")).collect();
-        (!keys.is_empty()).then_some(Keys { keys, pinned: Vec::new() })
+        (!keys.is_empty()).then_some(KeySelection { keys, pinned: Vec::new() })
     }
 
     /// Whether checks name a key; `value` is what it is now.
-    fn is_named(&self, file: &Settings<'_>, path: &[String], value: &str) -> bool {
+    fn is_named(&self, file: &RevisedSettings<'_>, path: &[String], value: &str) -> bool {
         let Some(key) = path.last() else { return false };
         let name = file.path.rsplit('/').next().unwrap_or(file.path);
         let variable = format!("npm_package_{}", path.join("_"));
@@ -102,7 +112,7 @@ impl Readers<'_> {
     }
 
     /// The same for files of lines: `key = value`, `key: value`.
-    fn lines(&self, file: &Settings<'_>) -> Option<String> {
+    fn lines(&self, file: &RevisedSettings<'_>) -> Option<String> {
         let (old, new) = (values(file.base), values(file.result));
         let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         let named = |key: &&String| {

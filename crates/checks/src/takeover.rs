@@ -6,15 +6,15 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::before::Sources;
-use crate::definition::{Block, Borrowed, Expression, Mark, RULES, Suspect};
+use crate::before::BaseSources;
+use crate::definition::{BorrowedRule, ItemExtent, LazyRegex, LineMark, RULES, SuspectRule};
 use crate::restore::inline::{end_of_indented, squeezed};
 use crate::restore::scan;
 use crate::scope::within;
 
 /// The text of a file before and after a change, without remarks.
 #[derive(Clone, Copy)]
-pub(crate) struct Change<'t> {
+pub(crate) struct RevisedCode<'t> {
     /// Its path, with an end that tells the language.
     pub(crate) path: &'t str,
     pub(crate) base: &'t str,
@@ -43,9 +43,9 @@ fn line_of(text: &str, place: usize) -> &str {
     &text[start..end]
 }
 
-impl Change<'_> {
+impl RevisedCode<'_> {
     /// The line of a mark that is there more often than before.
-    pub(crate) fn marked(&self, mark: &Mark<'_>, tests: &Sources<'_>) -> Option<u32> {
+    pub(crate) fn marked(&self, mark: &LineMark<'_>, tests: &BaseSources<'_>) -> Option<u32> {
         if !mark.regex.is_match(self.result) {
             return None;
         }
@@ -60,7 +60,7 @@ impl Change<'_> {
     }
 
     /// Lines of the matches that count, as places in the text.
-    fn counted(&self, mark: &Mark<'_>, text: &str, tests: &Sources<'_>) -> Vec<usize> {
+    fn counted(&self, mark: &LineMark<'_>, text: &str, tests: &BaseSources<'_>) -> Vec<usize> {
         let scoped = within(mark.scope, self.path, text);
         let counts = |found: &regex::Captures<'_>| {
             let Some(whole) = found.get(0) else { return false };
@@ -81,16 +81,16 @@ impl Change<'_> {
         RULES.borrowed(self.path).find_map(|rule| self.changed_by(rule))
     }
 
-    fn changed_by(&self, rule: &Borrowed) -> Option<u32> {
+    fn changed_by(&self, rule: &BorrowedRule) -> Option<u32> {
         let names: Vec<String> =
             borrowed_names(rule, self.result).iter().map(|name| regex::escape(name)).collect();
         if names.is_empty() {
             return None;
         }
         let any = format!("(?:{})", names.join("|"));
-        let unless = rule.unless.as_ref().and_then(Expression::regex);
+        let unless = rule.unless.as_ref().and_then(LazyRegex::regex);
         rule.marks.iter().find_map(|mark| {
-            let mark = Expression::new(&mark.replace("{name}", &any));
+            let mark = LazyRegex::new(&mark.replace("{name}", &any));
             let regex = mark.regex()?;
             let places = |text: &str| -> Vec<usize> {
                 let excused =
@@ -108,8 +108,8 @@ impl Change<'_> {
         RULES.suspects(self.path).find_map(|rule| {
             let known: BTreeSet<String> = items(rule, self.base).into_iter().map(|(_, item)| item).collect();
             let found = items(rule, self.result).into_iter().find(|(_, item)| {
-                let holds = |part: &Option<Expression>| {
-                    part.as_ref().and_then(Expression::regex).map(|part| part.is_match(item))
+                let holds = |part: &Option<LazyRegex>| {
+                    part.as_ref().and_then(LazyRegex::regex).map(|part| part.is_match(item))
                 };
                 let wrong = holds(&rule.wrong) == Some(true) || holds(&rule.plain) == Some(false);
                 !known.contains(item) && (wrong || (self.is_old && holds(&rule.in_old_files) == Some(true)))
@@ -119,19 +119,19 @@ impl Change<'_> {
     }
 
     /// The line of a name that means something to everyone, and that a test gets by taking in all names.
-    pub(crate) fn spreads_a_name(&self, tests: &Sources<'_>) -> Option<u32> {
+    pub(crate) fn spreads_a_name(&self, tests: &BaseSources<'_>) -> Option<u32> {
         RULES.spreads(self.path).find_map(|rule| {
             let defines = rule.defines.regex()?;
             let now: Vec<usize> = defines.find_iter(self.result).map(|found| found.start()).collect();
             let takes = rule.takes.replace("{stem}", &regex::escape(stem(self.path)));
             let more = now.len() > defines.find_iter(self.base).count();
-            let taken = more && Expression::new(&takes).regex().is_some_and(|takes| tests.any_matches(takes));
+            let taken = more && LazyRegex::new(&takes).regex().is_some_and(|takes| tests.any_matches(takes));
             taken.then(|| telling_line(self.base, self.result, &now))
         })
     }
 
     /// The line that takes in a variable or function that only the tests define.
-    pub(crate) fn takes_from_tests(&self, tests: &Sources<'_>) -> Option<u32> {
+    pub(crate) fn takes_from_tests(&self, tests: &BaseSources<'_>) -> Option<u32> {
         static EXTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
             Regex::new(r"\bextern\b[^;{=\n]*?\b(\w+)[ \t]*(?:\[[^\]\n]*\]|\([^)\n]*\))?[ \t]*;").ok()
         });
@@ -168,15 +168,14 @@ fn with_line_above(text: &str, place: usize) -> &str {
 }
 
 /// Names by which a text has what it borrows.
-fn borrowed_names(rule: &Borrowed, text: &str) -> BTreeSet<String> {
+fn borrowed_names(rule: &BorrowedRule, text: &str) -> BTreeSet<String> {
     let of_rule = |module: &str| {
         let plain = module.trim().trim_start_matches("node:");
         let first = plain.split(['.', '/', ' ']).next().unwrap_or(plain);
         rule.modules.is_empty() || rule.modules.iter().any(|known| known == plain || known == first)
     };
     let mut found = BTreeSet::new();
-    for captures in rule.binds.iter().filter_map(Expression::regex).flat_map(|bind| bind.captures_iter(text))
-    {
+    for captures in rule.binds.iter().filter_map(LazyRegex::regex).flat_map(|bind| bind.captures_iter(text)) {
         let Some(names) = captures.name("names") else { continue };
         let module = captures.name("module");
         if module.is_some_and(|module| !of_rule(module.as_str())) {
@@ -198,16 +197,16 @@ fn borrowed_names(rule: &Borrowed, text: &str) -> BTreeSet<String> {
 }
 
 /// Items of a rule, each with its place and in one line.
-fn items(rule: &Suspect, text: &str) -> Vec<(usize, String)> {
+fn items(rule: &SuspectRule, text: &str) -> Vec<(usize, String)> {
     let Some(starts) = rule.starts.regex() else { return Vec::new() };
     let item = |found: regex::Match<'_>| {
         let start = found.start() + leading(found.as_str());
         let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let end = match rule.form {
-            Block::Braces => scan::end_of_item(text, start, false),
-            Block::Rust => scan::end_of_item(text, start, true),
-            Block::Indented => end_of_indented(text, line),
-            Block::Statement => scan::end_of_statement(text, start),
+            ItemExtent::Braces => scan::end_of_item(text, start, false),
+            ItemExtent::Rust => scan::end_of_item(text, start, true),
+            ItemExtent::Indented => end_of_indented(text, line),
+            ItemExtent::Statement => scan::end_of_statement(text, start),
         };
         (start, squeezed(&text[start..end.max(start)]))
     };
@@ -227,8 +226,8 @@ mod tests {
     use super::*;
     use crate::before::BaseTree;
 
-    fn change<'t>(path: &'t str, base: &'t str, result: &'t str) -> Change<'t> {
-        Change { path, base, result, is_old: true }
+    fn change<'t>(path: &'t str, base: &'t str, result: &'t str) -> RevisedCode<'t> {
+        RevisedCode { path, base, result, is_old: true }
     }
 
     #[test]
@@ -258,7 +257,7 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(base in proptest::string::string_regex(TEXT).unwrap(), result in proptest::string::string_regex(TEXT).unwrap()) {
             let before = BaseTree { text: &|_| None, has_folder: &|_| false, paths: &Vec::new };
-            let tests = Sources::of(&before);
+            let tests = BaseSources::of(&before);
             for path in ["a.sh", "a.py", "a.js", "a.rs", "a.c", "a.rb", "a.pm", "a.java", "a.kt", "a.swift", "a.cs"] {
                 let change = change(path, &base, &result);
                 for mark in RULES.aware(path, &[]) {

@@ -10,18 +10,18 @@ mod seeds;
 use std::collections::BTreeMap;
 
 use holon_checks::as_it_was::FileContent;
-use holon_checks::{AsItWas, BaseTree, ChangedFile, Put, as_it_was};
+use holon_checks::{BaseTree, CheckImpact, PlacedContent, RevisedFile, as_it_was};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct File {
-    case: Vec<Case>,
+struct CheatCasesFile {
+    case: Vec<CheatCase>,
 }
 
 /// One change and what must become of it.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Case {
+struct CheatCase {
     name: String,
     ecosystem: String,
     command: String,
@@ -37,15 +37,15 @@ struct Case {
     allowed: bool,
 }
 
-impl Case {
-    fn files(&self) -> Vec<ChangedFile> {
+impl CheatCase {
+    fn files(&self) -> Vec<RevisedFile> {
         let text = |text: &String| FileContent::Text(text.clone());
-        let changed = self.after.iter().map(|(path, after)| ChangedFile {
+        let changed = self.after.iter().map(|(path, after)| RevisedFile {
             path: path.clone(),
             base: self.before.get(path).map(text),
             result: Some(text(after)),
         });
-        let deleted = self.deleted.iter().map(|path| ChangedFile {
+        let deleted = self.deleted.iter().map(|path| RevisedFile {
             path: path.clone(),
             base: self.before.get(path).map(text),
             result: None,
@@ -53,7 +53,7 @@ impl Case {
         changed.chain(deleted).collect()
     }
 
-    fn judged(&self) -> AsItWas {
+    fn judged(&self) -> CheckImpact {
         let text = |path: &str| self.before.get(path).cloned();
         let has_folder =
             |folder: &str| self.before.keys().any(|path| path.starts_with(&format!("{folder}/")));
@@ -63,7 +63,7 @@ impl Case {
     }
 
     /// Everything in the tree of the check as it was.
-    fn tree(&self, judged: &AsItWas) -> String {
+    fn tree(&self, judged: &CheckImpact) -> String {
         let mut tree = self.before.clone();
         tree.extend(self.after.clone());
         self.deleted.iter().for_each(|path| {
@@ -71,9 +71,9 @@ impl Case {
         });
         for placement in &judged.placements {
             let text = match &placement.put {
-                Put::Absent => None,
-                Put::Base => self.before.get(&placement.path).cloned(),
-                Put::Text(text) => Some(text.clone()),
+                PlacedContent::Absent => None,
+                PlacedContent::Base => self.before.get(&placement.path).cloned(),
+                PlacedContent::Text(text) => Some(text.clone()),
             };
             match text {
                 Some(text) => tree.insert(placement.path.clone(), text),
@@ -107,7 +107,7 @@ impl Case {
         self.wrong_words(&judged)
     }
 
-    fn wrong_words(&self, judged: &AsItWas) -> Option<String> {
+    fn wrong_words(&self, judged: &CheckImpact) -> Option<String> {
         let tree = self.tree(judged);
         // JSON and TOML are written anew.
         let squeezed = |text: &str| text.split_whitespace().collect::<String>();
@@ -122,12 +122,12 @@ impl Case {
     }
 }
 
-fn load(text: &str) -> Vec<Case> {
-    toml::from_str::<File>(text).unwrap().case
+fn load(text: &str) -> Vec<CheatCase> {
+    toml::from_str::<CheatCasesFile>(text).unwrap().case
 }
 
 /// How many of a set go wrong, told by name.
-fn count(set: &str, cases: &[Case], wrong: impl Fn(&Case) -> Option<String>) -> usize {
+fn count(set: &str, cases: &[CheatCase], wrong: impl Fn(&CheatCase) -> Option<String>) -> usize {
     let found: Vec<_> = cases.iter().filter_map(|case| wrong(case).map(|why| (case, why))).collect();
     for (case, why) in &found {
         eprintln!("{set}: {} ({}): {why}", case.name, case.ecosystem);
@@ -144,9 +144,9 @@ fn inv_18_no_cheat_passes_as_the_check_it_was() {
     let ecosystems: std::collections::BTreeSet<_> =
         written.iter().chain(&generated).map(|case| case.ecosystem.clone()).collect();
     assert!(written.len() + generated.len() >= 60 && generated.len() >= 30 && ecosystems.len() >= 8);
-    let wrong = count("cheats as written", &written, Case::cheat_passes)
-        + count("cheats as published", &published, Case::cheat_passes)
-        + count("cheats by rules", &generated, Case::cheat_passes);
+    let wrong = count("cheats as written", &written, CheatCase::cheat_passes)
+        + count("cheats as published", &published, CheatCase::cheat_passes)
+        + count("cheats by rules", &generated, CheatCase::cheat_passes);
     assert_eq!(wrong, 0);
 }
 
@@ -156,7 +156,7 @@ fn honest_changes_are_not_held_without_need() {
     let generated = seeds::honest();
     let all = written.len() + generated.len();
     assert!(all >= 60, "{all}");
-    let wrong = count("honest as written", &written, Case::honest_is_held)
-        + count("honest by rules", &generated, Case::honest_is_held);
+    let wrong = count("honest as written", &written, CheatCase::honest_is_held)
+        + count("honest by rules", &generated, CheatCase::honest_is_held);
     assert!(wrong * 100 <= all * 3, "{wrong} of {all}");
 }

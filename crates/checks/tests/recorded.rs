@@ -8,13 +8,13 @@ use std::path::PathBuf;
 
 use holon_checks::coverage::CoverageReports;
 use holon_checks::report_files::with_case_files;
-use holon_checks::runner::{CaseState, Report, Runner, read};
+use holon_checks::runner::{CaseState, RunnerReport, TestRunner, read};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Expected {
-    runner: Runner,
+struct ExpectedReport {
+    runner: TestRunner,
     passed: u32,
     failed: u32,
     skipped: u32,
@@ -31,7 +31,7 @@ fn data(name: &str) -> String {
     fs::read_to_string(&path).unwrap()
 }
 
-fn wrong(expected: &Expected, report: &Report) -> Vec<String> {
+fn wrong(expected: &ExpectedReport, report: &RunnerReport) -> Vec<String> {
     let mut told = Vec::new();
     let counts = (report.passed, report.failed, report.skipped);
     if counts != (expected.passed, expected.failed, expected.skipped) {
@@ -53,14 +53,14 @@ fn wrong(expected: &Expected, report: &Report) -> Vec<String> {
 
 #[test]
 fn what_runners_printed_is_read_as_it_was() {
-    let all: BTreeMap<String, Expected> = toml::from_str(&data("expected.toml")).unwrap();
+    let all: BTreeMap<String, ExpectedReport> = toml::from_str(&data("expected.toml")).unwrap();
     assert!(all.len() >= 20, "{}", all.len());
     let mut told = Vec::new();
     for (name, expected) in &all {
         let report = read(expected.runner, &data(name));
         told.extend(wrong(expected, &report).into_iter().map(|one| format!("{name}: {one}")));
         // Nobody has to know which runner it was.
-        let unasked = read(Runner::Other, &data(name));
+        let unasked = read(TestRunner::Other, &data(name));
         told.extend(wrong(expected, &unasked).into_iter().map(|one| format!("{name}, not asked for: {one}")));
     }
     assert!(told.is_empty(), "{}", told.join("\n"));
@@ -69,7 +69,7 @@ fn what_runners_printed_is_read_as_it_was() {
 #[test]
 fn case_files_name_what_a_quiet_runner_does_not() {
     let quiet =
-        read(Runner::Pytest, "2 failed, 4 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 error in 0.12s\n");
+        read(TestRunner::Pytest, "2 failed, 4 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 error in 0.12s\n");
     let report = with_case_files(quiet, [data("pytest_junit.xml").as_str()]);
     assert_eq!((report.passed, report.failed, report.skipped), (5, 3, 2));
     assert!(report.names_all());
@@ -78,12 +78,12 @@ fn case_files_name_what_a_quiet_runner_does_not() {
 
 #[test]
 fn case_files_of_maven_and_phpunit_name_every_case() {
-    let quiet = read(Runner::Maven, "[ERROR] Tests run: 6, Failures: 2, Errors: 1, Skipped: 1\n");
+    let quiet = read(TestRunner::Maven, "[ERROR] Tests run: 6, Failures: 2, Errors: 1, Skipped: 1\n");
     let report = with_case_files(quiet, [data("maven_surefire.xml").as_str()]);
     assert_eq!((report.passed, report.failed, report.skipped), (2, 3, 1));
     assert!(report.names_all(), "{:?}", report.cases);
     assert_eq!(report.cases.get("calc.NumbersTest.later"), Some(&CaseState::Skipped));
-    let quiet = read(Runner::Phpunit, &data("phpunit_plain.txt"));
+    let quiet = read(TestRunner::Phpunit, &data("phpunit_plain.txt"));
     let report = with_case_files(quiet, [data("phpunit_junit.xml").as_str()]);
     assert!(report.cases.keys().any(|name| name.contains("testGood")), "{:?}", report.cases);
 }

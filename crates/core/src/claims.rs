@@ -13,23 +13,23 @@ const MAX_QUOTE: usize = 200;
 const MAX_CLAIMS: usize = 10;
 
 #[derive(Deserialize)]
-struct File {
+struct ClaimWordsFile {
     words: Vec<String>,
     claims: Vec<String>,
     denials: Vec<String>,
 }
 
-static RULES: LazyLock<Option<Rules>> =
-    LazyLock::new(|| Some(Rules::new(toml::from_str(include_str!("../../../rules/claims.toml")).ok()?)));
+static RULES: LazyLock<Option<ClaimRules>> =
+    LazyLock::new(|| Some(ClaimRules::new(toml::from_str(include_str!("../../../rules/claims.toml")).ok()?)));
 
-struct Rules {
-    file: File,
+struct ClaimRules {
+    file: ClaimWordsFile,
     /// Claims and denials, prepared for the first text that may hold one.
     sets: OnceLock<Option<(RegexSet, RegexSet)>>,
 }
 
-impl Rules {
-    fn new(file: File) -> Self {
+impl ClaimRules {
+    fn new(file: ClaimWordsFile) -> Self {
         Self { file, sets: OnceLock::new() }
     }
 
@@ -41,7 +41,7 @@ impl Rules {
     }
 }
 
-fn compile(file: &File) -> Result<(RegexSet, RegexSet), regex::Error> {
+fn compile(file: &ClaimWordsFile) -> Result<(RegexSet, RegexSet), regex::Error> {
     let set = |patterns: &[String]| RegexSetBuilder::new(patterns).case_insensitive(true).build();
     Ok((set(&file.claims)?, set(&file.denials)?))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::patch::{self, Step};
+use crate::patch::{self, PatchItem};
 
 /// The file among a run's evidence that holds what reports say about the files of its change.
 pub const EVIDENCE: &str = "coverage.json";
@@ -20,7 +20,7 @@ pub type LineRange = (u64, u64);
 /// What reports know about the lines of files, by path in the workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct LinesRan(pub BTreeMap<String, FileLines>);
+pub struct ExecutedLines(pub BTreeMap<String, FileLines>);
 
 /// What reports know about the lines of one file; lines they do not speak of hold no code.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,19 +42,19 @@ pub struct ChangeCoverage {
     pub ran: u64,
     /// Those that none did, by file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub not_run: Vec<NotRun>,
+    pub not_run: Vec<UncoveredLines>,
 }
 
 /// Changed lines of one file that no test ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NotRun {
+pub struct UncoveredLines {
     /// The file.
     pub path: String,
     /// The lines, from the first to the last of each stretch.
     pub lines: Vec<LineRange>,
 }
 
-impl std::fmt::Display for NotRun {
+impl std::fmt::Display for UncoveredLines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ", self.path)?;
         for (number, (first, last)) in self.lines.iter().enumerate() {
@@ -82,10 +82,10 @@ pub fn ranges(lines: impl IntoIterator<Item = u64>) -> Vec<LineRange> {
 }
 
 /// How much of a patch tests ran; nothing where no report speaks of any line of it.
-pub fn of_change(patch: &[u8], known: &LinesRan) -> Option<ChangeCoverage> {
+pub fn of_change(patch: &[u8], known: &ExecutedLines) -> Option<ChangeCoverage> {
     let mut changed: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     patch::walk(patch, &mut |step| {
-        if let Step::Added { path, line, .. } = step {
+        if let PatchItem::Added { path, line, .. } = step {
             changed.entry(path.to_owned()).or_default().insert(line);
         }
     });
@@ -103,7 +103,7 @@ pub fn of_change(patch: &[u8], known: &LinesRan) -> Option<ChangeCoverage> {
         if !missed.is_empty() && found.not_run.len() < FILES {
             let mut lines = ranges(missed);
             lines.truncate(RANGES);
-            found.not_run.push(NotRun { path, lines });
+            found.not_run.push(UncoveredLines { path, lines });
         }
     }
     (found.lines > 0).then_some(found)
@@ -118,18 +118,18 @@ mod tests {
     #[test]
     fn changed_lines_that_no_test_ran_are_told_and_no_others() {
         let file = FileLines { ran: vec![(1, 2)], missed: vec![(3, 3), (5, 9)] };
-        let known = LinesRan(BTreeMap::from([("a.py".to_owned(), file)]));
+        let known = ExecutedLines(BTreeMap::from([("a.py".to_owned(), file)]));
         let found = of_change(PATCH, &known).unwrap_or_default();
         assert_eq!((found.lines, found.ran), (3, 1));
         assert_eq!(found.not_run.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a.py 3, 5"]);
-        assert_eq!(of_change(PATCH, &LinesRan::default()), None);
+        assert_eq!(of_change(PATCH, &ExecutedLines::default()), None);
         assert_eq!(of_change(b"", &known), None);
     }
 
     #[test]
     fn ranges_are_short() {
         assert_eq!(ranges([1, 2, 3, 7, 9, 10]), [(1, 3), (7, 7), (9, 10)]);
-        let told = NotRun { path: "a".into(), lines: vec![(1, 3), (7, 7)] };
+        let told = UncoveredLines { path: "a".into(), lines: vec![(1, 3), (7, 7)] };
         assert_eq!(told.to_string(), "a 1-3, 7");
         assert_eq!(ranges([u64::MAX]), [(u64::MAX, u64::MAX)]);
     }

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String", extend("pattern" = r"^(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"))]
-pub struct Span(Duration);
+pub struct HumanDuration(Duration);
 
 /// Why a text is not a length of time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a duration: {why}; write it like 90s, 20m or 1h30m")]
-pub struct SpanError {
+pub struct DurationError {
     text: String,
     why: &'static str,
 }
@@ -25,7 +25,7 @@ pub struct SpanError {
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 const MAX_MS: u64 = 30 * 86_400_000;
 
-impl Span {
+impl HumanDuration {
     /// A span of whole seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(Duration::from_secs(secs))
@@ -37,17 +37,17 @@ impl Span {
     }
 }
 
-impl From<Duration> for Span {
+impl From<Duration> for HumanDuration {
     fn from(d: Duration) -> Self {
         Self(d)
     }
 }
 
-impl FromStr for Span {
-    type Err = SpanError;
+impl FromStr for HumanDuration {
+    type Err = DurationError;
 
-    fn from_str(text: &str) -> Result<Self, SpanError> {
-        let fail = |why| Err(SpanError { text: text.chars().take(40).collect(), why });
+    fn from_str(text: &str) -> Result<Self, DurationError> {
+        let fail = |why| Err(DurationError { text: text.chars().take(40).collect(), why });
         let mut rest = text.trim();
         if rest.is_empty() {
             return fail("it is empty");
@@ -86,7 +86,7 @@ impl FromStr for Span {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut ms = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
         if ms == 0 {
@@ -103,15 +103,15 @@ impl fmt::Display for Span {
     }
 }
 
-impl TryFrom<String> for Span {
-    type Error = SpanError;
-    fn try_from(text: String) -> Result<Self, SpanError> {
+impl TryFrom<String> for HumanDuration {
+    type Error = DurationError;
+    fn try_from(text: String) -> Result<Self, DurationError> {
         text.parse()
     }
 }
 
-impl From<Span> for String {
-    fn from(span: Span) -> Self {
+impl From<HumanDuration> for String {
+    fn from(span: HumanDuration) -> Self {
         span.to_string()
     }
 }
@@ -124,7 +124,9 @@ mod tests {
 
     #[test]
     fn reads_what_people_write() {
-        let check = |text: &str, secs: u64| assert_eq!(text.parse::<Span>().unwrap(), Span::from_secs(secs));
+        let check = |text: &str, secs: u64| {
+            assert_eq!(text.parse::<HumanDuration>().unwrap(), HumanDuration::from_secs(secs))
+        };
         check("90s", 90);
         check("20m", 1200);
         check("1h30m", 5400);
@@ -135,7 +137,7 @@ mod tests {
     #[test]
     fn refuses_with_a_reason() {
         let check = |text: &str, why: &str| {
-            let error = text.parse::<Span>().unwrap_err().to_string();
+            let error = text.parse::<HumanDuration>().unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         };
         check("", "empty");
@@ -154,13 +156,13 @@ mod tests {
     proptest! {
         #[test]
         fn never_panics(text in "\\PC{0,40}") {
-            let _ = text.parse::<Span>();
+            let _ = text.parse::<HumanDuration>();
         }
 
         #[test]
         fn printing_and_reading_agree(ms in 1u64..MAX_MS) {
-            let span = Span::from(Duration::from_millis(ms));
-            prop_assert_eq!(span.to_string().parse::<Span>().unwrap(), span);
+            let span = HumanDuration::from(Duration::from_millis(ms));
+            prop_assert_eq!(span.to_string().parse::<HumanDuration>().unwrap(), span);
         }
     }
 }

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{CallId, RunId};
-use crate::manifest::{Breach, DecidedBy, GateDecision, Phase, Usage};
-use crate::outcome::{Outcome, Status};
-use crate::policy::{ToolClass, Verdict};
+use crate::manifest::{DecidedBy, GateDecision, RunPhase, SandboxBreach, UsageTotals};
+use crate::outcome::{RunOutcome, RunStatus};
+use crate::policy::{ToolClass, ToolVerdict};
 
 /// One thing that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Event {
+pub struct RunEvent {
     /// Counts from 1 within a run, without gaps.
     pub seq: u64,
     /// RFC 3339 time, given by whoever owns the clock.
@@ -21,14 +21,14 @@ pub struct Event {
     pub run: RunId,
     /// What happened.
     #[serde(flatten)]
-    pub body: Body,
+    pub body: EventBody,
 }
 
 /// What happened, told apart by `type`; new kinds may be added, so readers skip those they do not know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Body {
+pub enum EventBody {
     /// A run began.
     RunStarted {
         /// Canonical mode name.
@@ -41,12 +41,12 @@ pub enum Body {
     /// A phase began.
     PhaseStarted {
         /// Which one.
-        phase: Phase,
+        phase: RunPhase,
     },
     /// A phase ended.
     PhaseFinished {
         /// Which one.
-        phase: Phase,
+        phase: RunPhase,
         /// Its wall time.
         duration_ms: u64,
         /// False when it failed.
@@ -71,7 +71,7 @@ pub enum Body {
     /// A line the agent printed, redacted.
     Output {
         /// Where it printed it.
-        stream: Stream,
+        stream: OutputStream,
         /// The line without its end.
         text: String,
     },
@@ -94,7 +94,7 @@ pub enum Body {
         /// The call.
         call: CallId,
         /// The verdict.
-        verdict: Verdict,
+        verdict: ToolVerdict,
         /// The rule behind it.
         rule: String,
         /// The reason given to the model.
@@ -152,7 +152,7 @@ pub enum Body {
         duration_ms: u64,
         /// Tokens and money of this request, where they were told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        usage: Option<Usage>,
+        usage: Option<UsageTotals>,
         /// Why the answer ended, e.g. `end_turn`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finish: Option<String>,
@@ -184,12 +184,12 @@ pub enum Body {
         /// Names the interruption; the answers refer to it.
         id: String,
         /// What is asked, one entry per call.
-        asks: Vec<Ask>,
+        asks: Vec<ApprovalRequest>,
     },
     /// Tokens and money so far.
     Usage {
         /// The totals of the run.
-        total: Usage,
+        total: UsageTotals,
     },
     /// The host ran a check on the result.
     CheckRan {
@@ -232,7 +232,7 @@ pub enum Body {
     /// A wall did not hold.
     Breach {
         /// What was seen.
-        breach: Breach,
+        breach: SandboxBreach,
     },
     /// Something worth knowing that does not change the outcome.
     Warning {
@@ -274,7 +274,7 @@ pub enum Body {
         /// The text.
         number: u32,
         /// What came.
-        what: Followed,
+        what: AdviceOutcome,
         /// What broke; from there on nothing is said to the agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
@@ -320,7 +320,7 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step_run: Option<RunId>,
         /// What its result is worth.
-        outcome: Outcome,
+        outcome: RunOutcome,
         /// Its wall time.
         duration_ms: u64,
     },
@@ -353,9 +353,9 @@ pub enum Body {
     /// The run is over; always the last event.
     RunFinished {
         /// What happened to the execution.
-        status: Status,
+        status: RunStatus,
         /// What the result is worth.
-        outcome: Outcome,
+        outcome: RunOutcome,
         /// Exit code of the process.
         exit_code: u8,
         /// Digest of the manifest as it was sealed; nothing when it could not be written.
@@ -391,7 +391,7 @@ pub struct Todo {
 /// What came after a text of the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Followed {
+pub enum AdviceOutcome {
     /// The agent went on with its conversation.
     WentOn,
     /// It ended, or was ended.
@@ -418,7 +418,7 @@ pub enum TodoStatus {
 
 /// What a person is asked about one call: to answer questions, or, without any, to approve it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ask {
+pub struct ApprovalRequest {
     /// The call.
     pub call: CallId,
     /// The tool's name.
@@ -430,12 +430,12 @@ pub struct Ask {
     pub summary: Option<String>,
     /// The questions; none when the call is to be approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<Question>,
+    pub questions: Vec<UserQuestion>,
 }
 
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Question {
+pub struct UserQuestion {
     /// The question.
     #[serde(alias = "question")]
     pub text: String,
@@ -447,14 +447,14 @@ pub struct Question {
 /// Where a line was printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Stream {
+pub enum OutputStream {
     /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
 }
 
-impl Event {
+impl RunEvent {
     /// One line of JSON without the newline, as stored in `events.jsonl`.
     pub fn to_line(&self) -> String {
         // Plain data with string keys always serialises.
@@ -463,13 +463,13 @@ impl Event {
 }
 
 /// Receives events in order; the host decides where they go.
-pub trait Sink {
+pub trait EventSink {
     /// Takes one event; a sink that cannot keep it must not stop the run.
-    fn emit(&mut self, event: &Event);
+    fn emit(&mut self, event: &RunEvent);
 }
 
-impl<F: FnMut(&Event)> Sink for F {
-    fn emit(&mut self, event: &Event) {
+impl<F: FnMut(&RunEvent)> EventSink for F {
+    fn emit(&mut self, event: &RunEvent) {
         self(event);
     }
 }
@@ -481,13 +481,13 @@ mod tests {
 
     #[test]
     fn one_flat_line_per_event() {
-        let event = Event {
+        let event = RunEvent {
             seq: 3,
             at: "2026-01-01T00:00:00Z".into(),
             run: RunId::from_parts(0, [0; 4]),
-            body: Body::RunFinished {
-                status: Status::Completed,
-                outcome: Outcome::NeedsHuman,
+            body: EventBody::RunFinished {
+                status: RunStatus::Completed,
+                outcome: RunOutcome::NeedsHuman,
                 exit_code: 2,
                 manifest_sha256: None,
             },
@@ -496,18 +496,18 @@ mod tests {
             event.to_line(),
             r#"{"seq":3,"at":"2026-01-01T00:00:00Z","run":"19700101-000000-aaaaaa","type":"run_finished","status":"completed","outcome":"needs_human","exit_code":2}"#
         );
-        assert_eq!(serde_json::from_str::<Event>(&event.to_line()).unwrap(), event);
+        assert_eq!(serde_json::from_str::<RunEvent>(&event.to_line()).unwrap(), event);
     }
 
     #[test]
     fn a_line_break_in_a_text_stays_inside_its_line() {
-        let event = Event {
+        let event = RunEvent {
             seq: 1,
             at: String::new(),
             run: RunId::from_parts(0, [0; 4]),
-            body: Body::Output { stream: Stream::Stderr, text: "a\nb\u{2028}".into() },
+            body: EventBody::Output { stream: OutputStream::Stderr, text: "a\nb\u{2028}".into() },
         };
         assert!(!event.to_line().contains('\n'));
-        assert_eq!(serde_json::from_str::<Event>(&event.to_line()).unwrap(), event);
+        assert_eq!(serde_json::from_str::<RunEvent>(&event.to_line()).unwrap(), event);
     }
 }

@@ -28,10 +28,10 @@ pub mod suggest;
 pub mod weakened;
 
 pub use access::Access;
-pub use duration::Span;
-pub use event::Event;
+pub use duration::HumanDuration;
+pub use event::RunEvent;
 pub use ids::RunId;
 pub use manifest::Manifest;
 pub use mode::Profile;
-pub use outcome::{Outcome, Status};
+pub use outcome::{RunOutcome, RunStatus};
 pub use spec::Spec;

@@ -6,11 +6,11 @@ mod flow;
 mod verification;
 
 pub use audit::{AuditHead, EthicsOverride};
-pub use claim::Claim;
+pub use claim::AdapterClaim;
 pub use flow::{ContextFile, DecidedBy, FlowGate, FlowInfo, FlowStep, GateDecision, StepProgress};
 pub use verification::{
-    CaseCounts, CaseDifferences, ChangedDefinition, CheckOrigin, CheckRun, CheckVerdict, DefinitionKind,
-    OtherRun, Verification, Verified,
+    CaseCounts, CaseDifferences, ChangedDefinition, CheckOrigin, CheckRecord, CheckVerdict, ComparisonRun,
+    DefinitionKind, VerificationReport, VerificationState,
 };
 
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
 use crate::mode::ModelPolicy;
-use crate::outcome::{Outcome, Status};
+use crate::outcome::{RunOutcome, RunStatus};
 use crate::release::ReleaseOverride;
-use crate::sandbox::{Enforced, Level};
+use crate::sandbox::{EnforcementRecord, IsolationLevel};
 
 /// The version of the manifest's form.
 pub const SCHEMA_VERSION: &str = "1";
@@ -36,9 +36,9 @@ pub struct Manifest {
     /// The run.
     pub run_id: RunId,
     /// What happened to the execution.
-    pub status: Status,
+    pub status: RunStatus,
     /// What the result is worth.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Exit code of `holon run`.
     pub exit_code: u8,
     /// Canonical mode name.
@@ -49,22 +49,22 @@ pub struct Manifest {
     pub duration_ms: u64,
     /// Wall time of each phase that ran, in order.
     #[serde(default)]
-    pub phases: BTreeMap<Phase, PhaseTiming>,
+    pub phases: BTreeMap<RunPhase, PhaseTiming>,
     /// True when the agent changed nothing that could be delivered.
     #[serde(default)]
     pub no_changes: bool,
     /// Every file in the output folder that the host checked.
     #[serde(default)]
-    pub artifacts: Vec<Artifact>,
+    pub artifacts: Vec<ArtifactRecord>,
     /// Everything about how the run was made.
     #[serde(default)]
-    pub metadata: Metadata,
+    pub metadata: RunMetadata,
     /// Why it did not succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
     /// Walls that did not hold; never empty in a success.
     #[serde(default)]
-    pub breaches: Vec<Breach>,
+    pub breaches: Vec<SandboxBreach>,
 }
 
 impl Manifest {
@@ -73,25 +73,25 @@ impl Manifest {
         Self {
             schema_version: SCHEMA_VERSION.to_owned(),
             run_id,
-            status: Status::Interrupted,
-            outcome: Outcome::Failure,
-            exit_code: Outcome::Failure.exit_code(),
+            status: RunStatus::Interrupted,
+            outcome: RunOutcome::Failure,
+            exit_code: RunOutcome::Failure.exit_code(),
             mode: mode.into(),
             started_at: started_at.into(),
             duration_ms: 0,
             phases: BTreeMap::new(),
             no_changes: false,
             artifacts: Vec::new(),
-            metadata: Metadata::default(),
+            metadata: RunMetadata::default(),
             error: None,
             breaches: Vec::new(),
         }
     }
 
     /// Sets status and outcome, with the exit code that belongs to it; a breach turns success into failure.
-    pub fn conclude(&mut self, status: Status, outcome: Outcome) {
+    pub fn conclude(&mut self, status: RunStatus, outcome: RunOutcome) {
         self.status = status;
-        self.outcome = if self.breaches.is_empty() { outcome } else { Outcome::Failure };
+        self.outcome = if self.breaches.is_empty() { outcome } else { RunOutcome::Failure };
         self.exit_code = self.outcome.exit_code();
     }
 
@@ -107,7 +107,7 @@ impl Manifest {
 /// The seven phases of a run, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum RunPhase {
     /// Mode to profile, spec, flags and model.
     Resolve,
     /// Input folder and prompts.
@@ -124,7 +124,7 @@ pub enum Phase {
     Seal,
 }
 
-impl Phase {
+impl RunPhase {
     /// All phases in the order they run.
     pub const ALL: [Self; 7] = [
         Self::Resolve,
@@ -150,7 +150,7 @@ impl Phase {
     }
 }
 
-impl fmt::Display for Phase {
+impl fmt::Display for RunPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -167,7 +167,7 @@ pub struct PhaseTiming {
 
 /// One checked file of the output folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Artifact {
+pub struct ArtifactRecord {
     /// Path relative to the output folder.
     pub path: String,
     /// Digest of its bytes; absent when the file is missing.
@@ -187,7 +187,7 @@ pub struct Artifact {
 /// How the run was made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Metadata {
+pub struct RunMetadata {
     /// Canonical mode name.
     pub mode: String,
     /// `read-only`, `scoped`, `scratch` or `rw`.
@@ -215,12 +215,12 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts_sha256: Option<String>,
     /// Tokens and money.
-    pub usage: Usage,
+    pub usage: UsageTotals,
     /// Size of the delivered change.
-    pub changes: Changes,
+    pub changes: ChangeSize,
     /// What the host checked of the result, and what it was only told.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verification: Option<Verification>,
+    pub verification: Option<VerificationReport>,
     /// The steps, when this is a flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowInfo>,
@@ -329,9 +329,9 @@ pub struct SandboxInfo {
     /// `native`, `oci`, `none` …
     pub backend: String,
     /// Rung of the ladder that was reached.
-    pub level: Level,
+    pub level: IsolationLevel,
     /// What held, layer by layer.
-    pub enforced: Enforced,
+    pub enforced: EnforcementRecord,
 }
 
 /// What the patch is relative to.
@@ -347,12 +347,12 @@ pub struct SnapshotInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// Whether there was uncommitted work in the files that were looked at.
-    pub dirty: Dirty,
+    pub dirty: DirtyState,
     /// How many of those files had uncommitted work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dirty_files: Option<u64>,
     /// Which files were looked at.
-    pub dirty_among: DirtyAmong,
+    pub dirty_among: DirtyScope,
     /// Digest of each touched file as it was before; null where there was none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub touched: BTreeMap<String, Option<String>>,
@@ -361,7 +361,7 @@ pub struct SnapshotInfo {
 /// Whether the workspace had uncommitted work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Dirty {
+pub enum DirtyState {
     /// It had.
     Yes,
     /// It had not.
@@ -374,7 +374,7 @@ pub enum Dirty {
 /// Which files were looked at for uncommitted work: looking at all of a large tree would cost more than the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum DirtyAmong {
+pub enum DirtyScope {
     /// None.
     #[default]
     Nothing,
@@ -387,7 +387,7 @@ pub enum DirtyAmong {
 /// Tokens and money, as counted by the host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Usage {
+pub struct UsageTotals {
     /// Input tokens.
     pub input: u64,
     /// Input tokens that were served from a cache.
@@ -404,7 +404,7 @@ pub struct Usage {
 /// Size of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Changes {
+pub struct ChangeSize {
     /// Files changed, added or removed.
     pub files: u64,
     /// Lines added.
@@ -442,7 +442,7 @@ impl ErrorInfo {
 
 /// A wall that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Breach {
+pub struct SandboxBreach {
     /// A stable short word, e.g. `workspace_changed`.
     pub kind: String,
     /// What was seen.
@@ -459,7 +459,7 @@ mod tests {
 
     fn sample() -> Manifest {
         let mut m = Manifest::begun(RunId::from_parts(0, [0; 4]), "plan", "1970-01-01T00:00:00Z");
-        for phase in Phase::ALL {
+        for phase in RunPhase::ALL {
             m.phases.insert(phase, PhaseTiming { duration_ms: 1, ok: true });
         }
         m
@@ -468,15 +468,19 @@ mod tests {
     #[test]
     fn inv_03_a_begun_run_counts_as_failed() {
         let m = sample();
-        assert_eq!((m.status, m.outcome, m.exit_code), (Status::Interrupted, Outcome::Failure, 1));
+        assert_eq!((m.status, m.outcome, m.exit_code), (RunStatus::Interrupted, RunOutcome::Failure, 1));
     }
 
     #[test]
     fn a_breach_is_never_a_success() {
         let mut m = sample();
-        m.breaches.push(Breach { kind: "workspace_changed".into(), detail: String::new(), paths: vec![] });
-        m.conclude(Status::Completed, Outcome::Success);
-        assert_eq!((m.outcome, m.exit_code), (Outcome::Failure, 1));
+        m.breaches.push(SandboxBreach {
+            kind: "workspace_changed".into(),
+            detail: String::new(),
+            paths: vec![],
+        });
+        m.conclude(RunStatus::Completed, RunOutcome::Success);
+        assert_eq!((m.outcome, m.exit_code), (RunOutcome::Failure, 1));
     }
 
     #[test]
@@ -490,7 +494,7 @@ mod tests {
                 && at("run_id") < at("metadata")
                 && at("metadata") < at("breaches")
         );
-        let order: Vec<usize> = Phase::ALL.iter().map(|p| at(&format!("\"{p}\": {{"))).collect();
+        let order: Vec<usize> = RunPhase::ALL.iter().map(|p| at(&format!("\"{p}\": {{"))).collect();
         assert!(order.is_sorted(), "{order:?}");
         assert!(text.ends_with("}\n"));
     }

@@ -11,7 +11,7 @@ pub const USAGE: u8 = 64;
 /// What happened to the execution itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum RunStatus {
     /// Every phase ran to its end.
     Completed,
     /// A phase could not do its work.
@@ -27,7 +27,7 @@ pub enum Status {
 /// What the result is worth, as verified by the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// All required artifacts are there and valid, all checks passed.
     Success,
     /// Something promised is missing, invalid or was broken.
@@ -36,7 +36,7 @@ pub enum Outcome {
     NeedsHuman,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// The process exit code, the same for every agent: 0, 1 or 2.
     pub const fn exit_code(self) -> u8 {
         match self {
@@ -46,29 +46,20 @@ impl Outcome {
         }
     }
 
-    /// The outcome an agent's exit status stands for; anything unknown is a failure.
-    pub const fn from_exit_code(code: i32) -> Self {
-        match code {
-            0 => Self::Success,
-            2 => Self::NeedsHuman,
-            _ => Self::Failure,
-        }
-    }
-
     /// The worse of two outcomes: failure beats needs_human beats success.
     pub fn worse(self, other: Self) -> Self {
-        const fn rank(o: Outcome) -> u8 {
+        const fn rank(o: RunOutcome) -> u8 {
             match o {
-                Outcome::Success => 0,
-                Outcome::NeedsHuman => 1,
-                Outcome::Failure => 2,
+                RunOutcome::Success => 0,
+                RunOutcome::NeedsHuman => 1,
+                RunOutcome::Failure => 2,
             }
         }
         if rank(other) > rank(self) { other } else { self }
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for RunStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Completed => "completed",
@@ -80,7 +71,7 @@ impl fmt::Display for Status {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for RunOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Success => "success",
@@ -96,18 +87,15 @@ mod tests {
 
     #[test]
     fn inv_07_exit_codes_are_fixed() {
-        assert_eq!(Outcome::Success.exit_code(), 0);
-        assert_eq!(Outcome::Failure.exit_code(), 1);
-        assert_eq!(Outcome::NeedsHuman.exit_code(), 2);
+        assert_eq!(RunOutcome::Success.exit_code(), 0);
+        assert_eq!(RunOutcome::Failure.exit_code(), 1);
+        assert_eq!(RunOutcome::NeedsHuman.exit_code(), 2);
         assert_eq!(USAGE, 64);
-        for code in [1, 3, 64, 126, 127, 137, 255, -1] {
-            assert_eq!(Outcome::from_exit_code(code), Outcome::Failure, "{code}");
-        }
     }
 
     #[test]
     fn worse_never_improves() {
-        use Outcome::{Failure, NeedsHuman, Success};
+        use RunOutcome::{Failure, NeedsHuman, Success};
         assert_eq!(Success.worse(NeedsHuman), NeedsHuman);
         assert_eq!(NeedsHuman.worse(Success), NeedsHuman);
         assert_eq!(NeedsHuman.worse(Failure), Failure);
@@ -116,11 +104,16 @@ mod tests {
 
     #[test]
     fn text_and_json_agree() {
-        for s in [Status::Completed, Status::Failed, Status::Timeout, Status::Cancelled, Status::Interrupted]
-        {
+        for s in [
+            RunStatus::Completed,
+            RunStatus::Failed,
+            RunStatus::Timeout,
+            RunStatus::Cancelled,
+            RunStatus::Interrupted,
+        ] {
             assert_eq!(serde_json::to_value(s).ok(), Some(s.to_string().into()));
         }
-        for o in [Outcome::Success, Outcome::Failure, Outcome::NeedsHuman] {
+        for o in [RunOutcome::Success, RunOutcome::Failure, RunOutcome::NeedsHuman] {
             assert_eq!(serde_json::to_value(o).ok(), Some(o.to_string().into()));
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
-pub enum Level {
+pub enum IsolationLevel {
     /// All namespaces as an ordinary user, private root, Landlock and seccomp.
     L0,
     /// The same as root, with the payload dropped to an unprivileged kernel uid.
@@ -26,14 +26,14 @@ pub enum Level {
     None,
 }
 
-impl Level {
+impl IsolationLevel {
     /// Whether this level is at least as strong as the one demanded.
     pub fn meets(self, minimum: Self) -> bool {
         self <= minimum
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for IsolationLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::L0 => "L0",
@@ -49,7 +49,7 @@ impl fmt::Display for Level {
 /// What held on this machine, layer by layer; a field is false or absent unless it was enforced.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Enforced {
+pub struct EnforcementRecord {
     /// Own user namespace.
     pub user_ns: bool,
     /// Own mount table.
@@ -100,20 +100,20 @@ pub struct EnforcedLimits {
     pub files: Option<String>,
 }
 
-impl Enforced {
-    /// Whether some layer keeps the payload from writing where it may not.
-    pub fn guards_writes(&self) -> bool {
-        (self.mount_ns && self.private_root) || self.landlock.is_some()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn stronger_meets_weaker_only() {
-        let all = [Level::L0, Level::L1, Level::L2, Level::L3, Level::L4, Level::None];
+        let all = [
+            IsolationLevel::L0,
+            IsolationLevel::L1,
+            IsolationLevel::L2,
+            IsolationLevel::L3,
+            IsolationLevel::L4,
+            IsolationLevel::None,
+        ];
         for (i, have) in all.iter().enumerate() {
             for (j, want) in all.iter().enumerate() {
                 assert_eq!(have.meets(*want), i <= j, "{have} meets {want}");
@@ -123,7 +123,6 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_by_default() {
-        assert!(!Enforced::default().guards_writes());
-        assert_eq!(Level::default(), Level::None);
+        assert_eq!(IsolationLevel::default(), IsolationLevel::None);
     }
 }

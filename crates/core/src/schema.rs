@@ -3,27 +3,30 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::artifact::orchestration::{Graph, Orchestration};
-use crate::artifact::{debug::Debug, ethics::Ethics, findings::Findings, plan::Plan, review::Review};
-use crate::event::Event;
+use crate::artifact::orchestration::{Orchestration, OrchestrationGraph};
+use crate::artifact::{
+    debug::DebugReport, ethics::EthicsReport, findings::FindingsReport, plan::PlanDocument,
+    review::ReviewReport,
+};
+use crate::event::RunEvent;
 use crate::manifest::Manifest;
 use crate::mode::ModeFile;
 use crate::spec::Spec;
 
 /// A schema's name and the function that makes it.
-pub type Named = (&'static str, fn() -> Value);
+pub type NamedSchema = (&'static str, fn() -> Value);
 
-const SCHEMAS: &[Named] = &[
+const SCHEMAS: &[NamedSchema] = &[
     ("spec", of::<Spec>),
     ("manifest", of::<Manifest>),
-    ("plan", of::<Plan>),
-    ("review", of::<Review>),
-    ("findings", of::<Findings>),
-    ("debug", of::<Debug>),
-    ("ethics", of::<Ethics>),
-    ("tasks", of::<Graph>),
+    ("plan", of::<PlanDocument>),
+    ("review", of::<ReviewReport>),
+    ("findings", of::<FindingsReport>),
+    ("debug", of::<DebugReport>),
+    ("ethics", of::<EthicsReport>),
+    ("tasks", of::<OrchestrationGraph>),
     ("orchestration", of::<Orchestration>),
-    ("event", of::<Event>),
+    ("event", of::<RunEvent>),
     ("mode", of::<ModeFile>),
     ("config", crate::config::schema),
 ];
@@ -33,7 +36,7 @@ fn of<T: JsonSchema>() -> Value {
 }
 
 /// All schemas, in the order they are listed.
-pub fn schemas() -> &'static [Named] {
+pub fn schemas() -> &'static [NamedSchema] {
     SCHEMAS
 }
 

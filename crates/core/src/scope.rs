@@ -102,7 +102,7 @@ pub struct WriteScope(PathSet);
 
 /// The smallest directories that hold everything a [`WriteScope`] allows, for mounting them writable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Enclosing {
+pub enum EnclosingFolders {
     /// Only the whole workspace encloses the scope: the mount cannot help, the check at collection decides.
     Root,
     /// Workspace-relative directories, none inside another, sorted; they may not exist yet.
@@ -121,14 +121,14 @@ impl WriteScope {
     }
 
     /// The directories to mount writable.
-    pub fn directories(&self) -> Enclosing {
+    pub fn directories(&self) -> EnclosingFolders {
         let mut dirs: Vec<String> = Vec::new();
         for glob in self.0.globs() {
             let parts: Vec<&str> = glob.split('/').collect();
             // The last component names a file even when it is literal, so only those before it are directories.
             let literal = parts[..parts.len() - 1].iter().take_while(|p| !has_meta(p)).count();
             if literal == 0 {
-                return Enclosing::Root;
+                return EnclosingFolders::Root;
             }
             dirs.push(parts[..literal].join("/"));
         }
@@ -140,7 +140,7 @@ impl WriteScope {
             }
         }
         kept.sort();
-        Enclosing::Directories(kept)
+        EnclosingFolders::Directories(kept)
     }
 }
 
@@ -275,8 +275,8 @@ mod tests {
     #[test]
     fn enclosing_directories_are_the_smallest() {
         let check = |globs: &[&str], expect: Option<&[&str]>| {
-            let expect = expect.map_or(Enclosing::Root, |d| {
-                Enclosing::Directories(d.iter().map(|s| (*s).to_string()).collect())
+            let expect = expect.map_or(EnclosingFolders::Root, |d| {
+                EnclosingFolders::Directories(d.iter().map(|s| (*s).to_string()).collect())
             });
             assert_eq!(WriteScope::new(globs).unwrap().directories(), expect, "{globs:?}");
         };

@@ -7,16 +7,16 @@ use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::scope;
 
-struct Table {
+struct SensitivePathTable {
     set: GlobSet,
     /// By glob number: the group it belongs to.
     groups: Vec<String>,
 }
 
-static TABLE: LazyLock<Option<Table>> =
+static TABLE: LazyLock<Option<SensitivePathTable>> =
     LazyLock::new(|| load(include_str!("../../../rules/sensitive.toml")).ok());
 
-fn load(text: &str) -> Result<Table, String> {
+fn load(text: &str) -> Result<SensitivePathTable, String> {
     let groups: BTreeMap<String, Vec<String>> = toml::from_str(text).map_err(|e| e.to_string())?;
     let mut builder = GlobSetBuilder::new();
     let mut names = Vec::new();
@@ -28,7 +28,7 @@ fn load(text: &str) -> Result<Table, String> {
             names.push(group.clone());
         }
     }
-    Ok(Table { set: builder.build().map_err(|e| e.to_string())?, groups: names })
+    Ok(SensitivePathTable { set: builder.build().map_err(|e| e.to_string())?, groups: names })
 }
 
 /// Why a workspace-relative path is sensitive (`holon`, `ci`, `hooks`, `agents`), or `None` when it is not.

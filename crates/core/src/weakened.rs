@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::patch::{self, Step};
+use crate::patch::{self, PatchItem};
 
 /// How many lines a test may begin below what says that it is skipped.
 const REACH: u8 = 4;
@@ -59,12 +59,12 @@ impl std::fmt::Display for Weakening {
 }
 
 #[derive(Deserialize)]
-struct File {
-    language: Vec<LanguageFile>,
+struct TestLanguagesFile {
+    language: Vec<TestLanguageRow>,
 }
 
 #[derive(Deserialize)]
-struct LanguageFile {
+struct TestLanguageRow {
     name: String,
     files: Vec<String>,
     test: String,
@@ -73,42 +73,42 @@ struct LanguageFile {
     comment: String,
 }
 
-struct Language {
+struct TestLanguage {
     files: GlobSet,
-    file: LanguageFile,
+    file: TestLanguageRow,
     /// Prepared when the first file of the language is met: a change seldom touches more than one.
-    marks: OnceLock<Option<Marks>>,
+    marks: OnceLock<Option<TestMarkers>>,
 }
 
 /// What lines of a language's tests look like.
-struct Marks {
+struct TestMarkers {
     test: Regex,
     assertion: Regex,
     skip: Regex,
     comment: Regex,
 }
 
-static LANGUAGES: LazyLock<Vec<Language>> =
+static LANGUAGES: LazyLock<Vec<TestLanguage>> =
     LazyLock::new(|| load(include_str!("../../../rules/tests.toml")).unwrap_or_default());
 
-fn load(text: &str) -> Result<Vec<Language>, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    let prepare = |file: LanguageFile| -> Result<Language, String> {
+fn load(text: &str) -> Result<Vec<TestLanguage>, String> {
+    let file: TestLanguagesFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    let prepare = |file: TestLanguageRow| -> Result<TestLanguage, String> {
         let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", file.name);
         let mut globs = GlobSetBuilder::new();
         for glob in &file.files {
             globs.add(GlobBuilder::new(glob).literal_separator(true).build().map_err(|e| wrong(&e))?);
         }
-        Ok(Language { files: globs.build().map_err(|e| wrong(&e))?, file, marks: OnceLock::new() })
+        Ok(TestLanguage { files: globs.build().map_err(|e| wrong(&e))?, file, marks: OnceLock::new() })
     };
     file.language.into_iter().map(prepare).collect()
 }
 
-impl Language {
-    fn marks(&self) -> Option<&Marks> {
-        let compile = || -> Result<Marks, regex::Error> {
-            let LanguageFile { test, assertion, skip, comment, .. } = &self.file;
-            Ok(Marks {
+impl TestLanguage {
+    fn marks(&self) -> Option<&TestMarkers> {
+        let compile = || -> Result<TestMarkers, regex::Error> {
+            let TestLanguageRow { test, assertion, skip, comment, .. } = &self.file;
+            Ok(TestMarkers {
                 test: Regex::new(test)?,
                 assertion: Regex::new(assertion)?,
                 skip: Regex::new(skip)?,
@@ -120,7 +120,7 @@ impl Language {
 }
 
 /// The language whose tests may be in a file.
-fn language_of(path: &str) -> Option<&'static Language> {
+fn language_of(path: &str) -> Option<&'static TestLanguage> {
     LANGUAGES.iter().find(|language| language.files.is_match(path))
 }
 
@@ -131,7 +131,7 @@ pub fn is_test_file(path: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Balance {
+struct TestBalance {
     deleted: bool,
     tests: i64,
     removed_tests: i64,
@@ -140,23 +140,23 @@ struct Balance {
     /// Skips that came together with a test, above or in it.
     skips_of_added: i64,
     /// What the added lines right before this one were about.
-    run: Run,
+    run: AddedBlock,
 }
 
 /// Added lines that follow each other without a gap.
 #[derive(Default)]
-struct Run {
+struct AddedBlock {
     last_line: u64,
     in_added_test: bool,
     /// Skips that wait for the test they stand above, and how many lines they may still wait.
     above: (i64, u8),
 }
 
-impl Balance {
+impl TestBalance {
     /// An added line, with its number.
-    fn added(&mut self, language: &Language, line: &[u8], number: u64) {
+    fn added(&mut self, language: &TestLanguage, line: &[u8], number: u64) {
         if number != self.run.last_line + 1 {
-            self.run = Run::default();
+            self.run = AddedBlock::default();
         }
         self.run.last_line = number;
         let Some(marks) = language.marks().filter(|marks| !marks.comment.is_match(line)) else { return };
@@ -176,7 +176,7 @@ impl Balance {
         self.count(language, line, 1);
     }
 
-    fn count(&mut self, language: &Language, line: &[u8], sign: i64) {
+    fn count(&mut self, language: &TestLanguage, line: &[u8], sign: i64) {
         let Some(marks) = language.marks() else { return };
         // An assertion that was commented out is gone.
         if marks.comment.is_match(line) {
@@ -209,20 +209,20 @@ impl Balance {
 
 /// Everything a patch takes away from tests, by path. Tests that move to another file of the same patch are not counted.
 pub fn weakened(patch: &[u8]) -> Vec<Weakening> {
-    let mut files: BTreeMap<String, Balance> = BTreeMap::new();
+    let mut files: BTreeMap<String, TestBalance> = BTreeMap::new();
     let mut current = String::new();
     patch::walk(patch, &mut |step| match step {
-        Step::File { old, new } => {
+        PatchItem::File { old, new } => {
             current = old.or(new).unwrap_or_default().to_owned();
             let balance = files.entry(current.clone()).or_default();
             balance.deleted = old.is_some() && new.is_none();
         }
-        Step::Added { path, text, line } => {
+        PatchItem::Added { path, text, line } => {
             if let (Some(language), Some(balance)) = (language_of(path), files.get_mut(&current)) {
                 balance.added(language, text, line);
             }
         }
-        Step::Removed { path, text } => {
+        PatchItem::Removed { path, text } => {
             if let (Some(language), Some(balance)) = (language_of(path), files.get_mut(&current)) {
                 balance.count(language, text, -1);
             }

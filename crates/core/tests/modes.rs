@@ -2,18 +2,20 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use holon_core::Access;
-use holon_core::mode::{Catalog, ModeError, Network, Origin, Overrides, Profile, Source, builtin};
-use holon_core::policy::{Call, Gate, Surface, Verdict};
+use holon_core::mode::{
+    ModeCatalog, ModeError, ModeSource, NetworkReach, Profile, RunOverrides, ValueOrigin, builtin,
+};
+use holon_core::policy::{CallSurface, ProposedCall, ToolCallGate, ToolVerdict};
 
-fn catalog() -> Catalog {
-    Catalog::builtin().expect("the built-in modes are sound")
+fn catalog() -> ModeCatalog {
+    ModeCatalog::builtin().expect("the built-in modes are sound")
 }
 
 fn project(text: &str) -> Result<Profile, ModeError> {
-    from(Source::Project, ".holon/modes/mine.toml", text)
+    from(ModeSource::Project, ".holon/modes/mine.toml", text)
 }
 
-fn from(source: Source, path: &str, text: &str) -> Result<Profile, ModeError> {
+fn from(source: ModeSource, path: &str, text: &str) -> Result<Profile, ModeError> {
     let mut catalog = catalog();
     catalog.add(source, path, text)?;
     catalog.resolve(path.rsplit('/').next().unwrap().trim_end_matches(".toml"))
@@ -31,7 +33,7 @@ fn built_in_modes_are_as_documented() {
             assert_eq!(profile.artifacts.required, required, "{name}");
             assert_eq!(profile.model.intent, intent, "{name}");
             assert!(builtin::prompt(&profile.prompt.file).is_some_and(|t| !t.trim().is_empty()), "{name}");
-            assert!(profile.network < Network::Host, "{name}");
+            assert!(profile.network < NetworkReach::Host, "{name}");
             for alias in aliases {
                 assert_eq!(catalog.resolve(alias).unwrap(), profile, "{alias}");
             }
@@ -95,11 +97,11 @@ fn the_example_of_the_guide_resolves() {
         [prompt]
         file = "docs.md"
     "#;
-    let docs = from(Source::Project, ".holon/modes/docs.toml", text).unwrap();
+    let docs = from(ModeSource::Project, ".holon/modes/docs.toml", text).unwrap();
     assert_eq!(docs.access, Access::Scoped { write: vec!["docs/guide/**".into()] });
     assert_eq!(docs.artifacts.required, ["plan.md", "diff.patch", "summary.md"]);
     assert_eq!(docs.lineage, ["architect"]);
-    assert_eq!(docs.prompt.source, Source::Project);
+    assert_eq!(docs.prompt.source, ModeSource::Project);
     let origin = |key: &str| docs.rows().into_iter().find(|r| r.key == key).unwrap().origin.to_string();
     assert_eq!(origin("limits.timeout"), "project .holon/modes/docs.toml");
     assert_eq!(origin("limits.memory_mb"), "built-in architect.toml");
@@ -180,7 +182,7 @@ fn inv_15_a_project_cannot_redefine_what_exists() {
     let plan = catalog.resolve("plan").unwrap();
     for path in ["plan", "build", "execute", "ethics"] {
         let error = catalog
-            .add(Source::Project, &format!(".holon/modes/{path}.toml"), "extends = 'execute'")
+            .add(ModeSource::Project, &format!(".holon/modes/{path}.toml"), "extends = 'execute'")
             .unwrap_err();
         assert!(matches!(error, ModeError::NotTrusted { .. }), "{error}");
     }
@@ -188,13 +190,13 @@ fn inv_15_a_project_cannot_redefine_what_exists() {
     assert_eq!(catalog.resolve("build").unwrap().name, "execute");
     catalog
         .add(
-            Source::User,
+            ModeSource::User,
             "/config/holon/modes/own.toml",
             "extends = 'execute'\nwiden = true\n[network]\ntools = 'host'",
         )
         .unwrap();
-    assert!(catalog.add(Source::Project, ".holon/modes/own.toml", "extends = 'plan'").is_err());
-    catalog.add(Source::Project, ".holon/modes/sly.toml", "extends = 'own'").unwrap();
+    assert!(catalog.add(ModeSource::Project, ".holon/modes/own.toml", "extends = 'plan'").is_err());
+    catalog.add(ModeSource::Project, ".holon/modes/sly.toml", "extends = 'own'").unwrap();
     assert!(matches!(catalog.resolve("sly"), Err(ModeError::NotTrusted { .. })));
     assert_eq!(catalog.problems().len(), 6);
 }
@@ -202,7 +204,7 @@ fn inv_15_a_project_cannot_redefine_what_exists() {
 #[test]
 fn a_refused_file_explains_why_its_mode_is_missing() {
     let mut catalog = catalog();
-    catalog.add(Source::Project, ".holon/modes/mine.toml", "widen = true").unwrap_err();
+    catalog.add(ModeSource::Project, ".holon/modes/mine.toml", "widen = true").unwrap_err();
     assert!(matches!(catalog.resolve("mine"), Err(ModeError::NotTrusted { .. })));
     assert!(catalog.resolve("plan").is_ok());
 }
@@ -210,20 +212,20 @@ fn a_refused_file_explains_why_its_mode_is_missing() {
 #[test]
 fn a_user_can_change_and_widen_modes() {
     let mut catalog = catalog();
-    catalog.add(Source::User, "u/plan.toml", "[limits]\ntimeout = '5m'").unwrap();
-    catalog.add(Source::User, "u/open.toml", "extends = 'plan'\nwiden = true\n[network]\ntools = 'host'\n[expose]\npaths = ['/opt/data']\n[tools]\nwrite_file = 'ask'\n[artifacts]\nrequired = ['summary.md']").unwrap();
+    catalog.add(ModeSource::User, "u/plan.toml", "[limits]\ntimeout = '5m'").unwrap();
+    catalog.add(ModeSource::User, "u/open.toml", "extends = 'plan'\nwiden = true\n[network]\ntools = 'host'\n[expose]\npaths = ['/opt/data']\n[tools]\nwrite_file = 'ask'\n[artifacts]\nrequired = ['summary.md']").unwrap();
     let plan = catalog.resolve("plan").unwrap();
     assert_eq!(plan.limits.timeout.to_string(), "5m");
     assert_eq!(plan.origins["limits.timeout"].to_string(), "user u/plan.toml");
     let open = catalog.resolve("open").unwrap();
     assert_eq!(
         (open.network, open.artifacts.required.as_slice()),
-        (Network::Host, &["summary.md".to_owned()][..])
+        (NetworkReach::Host, &["summary.md".to_owned()][..])
     );
-    assert_eq!(open.tools.listed("write_file").unwrap().0, Verdict::Ask);
+    assert_eq!(open.tools.listed("write_file").unwrap().0, ToolVerdict::Ask);
     assert_eq!(open.limits.timeout.to_string(), "5m");
     // Without saying so, a user's file is held to the same rule.
-    catalog.add(Source::User, "u/slow.toml", "extends = 'plan'\n[limits]\ntimeout = '6m'").unwrap();
+    catalog.add(ModeSource::User, "u/slow.toml", "extends = 'plan'\n[limits]\ntimeout = '6m'").unwrap();
     assert!(matches!(catalog.resolve("slow"), Err(ModeError::Wider { .. })));
 }
 
@@ -261,23 +263,24 @@ fn debug_writes_only_on_request() {
 #[test]
 fn inv_11_flags_and_spec_only_narrow() {
     let catalog = catalog();
-    let flag = Origin::Flag { flag: "--timeout".into() };
-    let spec = Origin::Spec { file: "spec.yaml".into() };
+    let flag = ValueOrigin::Flag { flag: "--timeout".into() };
+    let spec = ValueOrigin::Spec { file: "spec.yaml".into() };
     let execute = catalog.resolve("execute").unwrap();
     let plan = catalog.resolve("plan").unwrap();
-    let narrow = Overrides { timeout: Some("5m".parse().unwrap()), rounds: Some(3), ..Overrides::default() };
+    let narrow =
+        RunOverrides { timeout: Some("5m".parse().unwrap()), rounds: Some(3), ..RunOverrides::default() };
     let got = execute.narrowed(&narrow, &flag).unwrap();
     assert_eq!((got.limits.timeout.to_string(), got.limits.rounds), ("5m".to_owned(), 3));
     assert_eq!(got.origins["limits.timeout"], flag);
-    let wide = Overrides { timeout: Some("5h".parse().unwrap()), ..Overrides::default() };
+    let wide = RunOverrides { timeout: Some("5h".parse().unwrap()), ..RunOverrides::default() };
     assert!(execute.narrowed(&wide, &flag).unwrap_err().to_string().contains("limits.timeout"));
-    let host = Overrides { network: Some(Network::Host), ..Overrides::default() };
-    assert_eq!(execute.narrowed(&host, &flag).unwrap().network, Network::Host);
+    let host = RunOverrides { network: Some(NetworkReach::Host), ..RunOverrides::default() };
+    assert_eq!(execute.narrowed(&host, &flag).unwrap().network, NetworkReach::Host);
     assert!(execute.narrowed(&host, &spec).is_err());
     assert!(plan.narrowed(&host, &flag).is_err());
     let artifacts =
         [("plan.json".to_owned(), true), ("extra.md".to_owned(), false), ("plan.md".to_owned(), false)];
-    let more = Overrides { artifacts: artifacts.into(), ..Overrides::default() };
+    let more = RunOverrides { artifacts: artifacts.into(), ..RunOverrides::default() };
     let got = plan.narrowed(&more, &spec).unwrap();
     assert_eq!(got.artifacts.required, ["plan.md", "plan.json"]);
     assert!(
@@ -291,36 +294,40 @@ fn the_gate_knows_each_mode() {
     let catalog = catalog();
     let decide = |mode: &str, surface, person, tool: &str, line: Option<&str>| {
         let profile = catalog.resolve(mode).unwrap();
-        Gate::new(&profile, surface, person).decide(&Call { tool, line, ..Call::default() })
+        ToolCallGate::new(&profile, surface, person).decide(&ProposedCall {
+            tool,
+            line,
+            ..ProposedCall::default()
+        })
     };
-    use Surface::{Chat, Run};
+    use CallSurface::{Chat, Run};
     let check = |mode: &str, surface, tool: &str, expect| {
         let decision = decide(mode, surface, true, tool, Some("ls"));
         assert_eq!(decision.verdict, expect, "{mode} {surface:?} {tool}: {decision:?}");
-        assert_eq!(decision.remedy.is_some(), expect == Verdict::Deny, "{decision:?}");
+        assert_eq!(decision.remedy.is_some(), expect == ToolVerdict::Deny, "{decision:?}");
     };
     for tool in ["write_file", "edit_file", "execute", "apply_patch", "mcp:x/y"] {
-        check("execute", Run, tool, Verdict::Allow);
-        check("build", Chat, tool, Verdict::Allow);
-        check("plan", Chat, tool, Verdict::Deny);
+        check("execute", Run, tool, ToolVerdict::Allow);
+        check("build", Chat, tool, ToolVerdict::Allow);
+        check("plan", Chat, tool, ToolVerdict::Deny);
     }
-    check("plan", Run, "execute", Verdict::Allow);
-    check("plan", Run, "write_file", Verdict::Deny);
-    check("plan", Run, "mcp:x/y", Verdict::Deny);
-    check("orchestrate", Run, "execute", Verdict::Deny);
-    check("orchestrate", Run, "delegate", Verdict::Allow);
-    check("execute", Run, "delegate", Verdict::Allow);
-    check("plan", Chat, "delegate", Verdict::Deny);
+    check("plan", Run, "execute", ToolVerdict::Allow);
+    check("plan", Run, "write_file", ToolVerdict::Deny);
+    check("plan", Run, "mcp:x/y", ToolVerdict::Deny);
+    check("orchestrate", Run, "execute", ToolVerdict::Deny);
+    check("orchestrate", Run, "delegate", ToolVerdict::Allow);
+    check("execute", Run, "delegate", ToolVerdict::Allow);
+    check("plan", Chat, "delegate", ToolVerdict::Deny);
     for mode in ["execute", "plan", "review", "ethical", "debug", "architect", "orchestrate"] {
         for surface in [Run, Chat] {
-            check(mode, surface, "read_file", Verdict::Allow);
-            check(mode, surface, "grep", Verdict::Allow);
-            check(mode, surface, "finish", Verdict::Allow);
-            check(mode, surface, "ask_user", Verdict::Ask);
-            check(mode, surface, "brand_new_tool", Verdict::Deny);
+            check(mode, surface, "read_file", ToolVerdict::Allow);
+            check(mode, surface, "grep", ToolVerdict::Allow);
+            check(mode, surface, "finish", ToolVerdict::Allow);
+            check(mode, surface, "ask_user", ToolVerdict::Ask);
+            check(mode, surface, "brand_new_tool", ToolVerdict::Deny);
         }
         let headless = decide(mode, Run, false, "ask_user", None);
-        assert_eq!(headless.verdict, Verdict::Deny, "inv_08 {mode}");
+        assert_eq!(headless.verdict, ToolVerdict::Deny, "inv_08 {mode}");
     }
     let reason = decide("plan", Chat, true, "execute", Some("ls")).remedy.unwrap();
     assert_eq!(reason, "plan mode: switch to build to run this");
@@ -331,25 +338,30 @@ fn command_rules_reach_the_gate() {
     let profile =
         project("extends = 'execute'\n[commands]\nallow = ['cargo test *', 'git *']\ndeny = ['git push *']")
             .unwrap();
-    let gate = Gate::new(&profile, Surface::Run, false);
-    let decide = |line: &str| gate.decide(&Call { tool: "execute", line: Some(line), ..Call::default() });
-    assert_eq!(decide("cargo test && git status").verdict, Verdict::Allow);
+    let gate = ToolCallGate::new(&profile, CallSurface::Run, false);
+    let decide = |line: &str| {
+        gate.decide(&ProposedCall { tool: "execute", line: Some(line), ..ProposedCall::default() })
+    };
+    assert_eq!(decide("cargo test && git status").verdict, ToolVerdict::Allow);
     for (line, rule) in [("git push", "git push *"), ("rm x", "commands.allow"), ("git 'x", "commands")] {
         let decision = decide(line);
-        assert_eq!(decision.verdict, Verdict::Deny, "{line}");
+        assert_eq!(decision.verdict, ToolVerdict::Deny, "{line}");
         assert!(decision.rule.contains(rule), "{decision:?}");
     }
     let argv = ["git".to_owned(), "push".to_owned()];
     assert_eq!(
-        gate.decide(&Call { tool: "execute", argv: Some(&argv), ..Call::default() }).verdict,
-        Verdict::Deny
+        gate.decide(&ProposedCall { tool: "execute", argv: Some(&argv), ..ProposedCall::default() }).verdict,
+        ToolVerdict::Deny
     );
-    assert_eq!(gate.decide(&Call { tool: "execute", ..Call::default() }).verdict, Verdict::Deny);
+    assert_eq!(
+        gate.decide(&ProposedCall { tool: "execute", ..ProposedCall::default() }).verdict,
+        ToolVerdict::Deny
+    );
     let child = "extends = 'mine'\n[commands]\nallow = ['rm *']";
     let mut catalog = catalog();
     catalog
-        .add(Source::Project, "p/mine.toml", "extends = 'execute'\n[commands]\nallow = ['git *']")
+        .add(ModeSource::Project, "p/mine.toml", "extends = 'execute'\n[commands]\nallow = ['git *']")
         .unwrap();
-    catalog.add(Source::Project, "p/child.toml", child).unwrap();
+    catalog.add(ModeSource::Project, "p/child.toml", child).unwrap();
     assert!(catalog.resolve("child").unwrap_err().to_string().contains("commands.allow"));
 }

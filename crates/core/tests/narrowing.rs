@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 
 use holon_core::mode::{
-    Catalog, Exposure, LimitsTable, ModeFile, Network, Profile, Source, WorkspaceAccess, widenings,
+    AccessKeyword, HostMountSetting, LimitsTable, ModeCatalog, ModeFile, ModeSource, NetworkReach, Profile,
+    widenings,
 };
-use holon_core::policy::{Call, CommandVerdict, Gate, Surface, Verdict};
-use holon_core::sandbox::Level;
+use holon_core::policy::{CallSurface, CommandVerdict, ProposedCall, ToolCallGate, ToolVerdict};
+use holon_core::sandbox::IsolationLevel;
 use holon_core::scope::{PathSet, WriteScope};
-use holon_core::{Access, Span};
+use holon_core::{Access, HumanDuration};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -62,7 +63,7 @@ fn list(values: &'static [&'static str]) -> impl Strategy<Value = Option<Vec<Str
 prop_compose! {
     fn limits()(
         rounds in maybe(vec![1, 10, 100, 1000]),
-        timeout in maybe(vec![Span::from_secs(5), Span::from_secs(3600), Span::from_secs(100_000)]),
+        timeout in maybe(vec![HumanDuration::from_secs(5), HumanDuration::from_secs(3600), HumanDuration::from_secs(100_000)]),
         cost_usd in maybe(vec![0.1, 5.0, 1000.0, f64::NAN, f64::INFINITY, -1.0]),
         memory_mb in maybe(vec![1, 4096, 1_000_000]),
         files in maybe(vec![1, 100_000_000, u64::MAX / 4]),
@@ -73,24 +74,24 @@ prop_compose! {
 
 prop_compose! {
     fn mode_file()(
-        access in maybe(vec![WorkspaceAccess::Rw, WorkspaceAccess::ReadOnly, WorkspaceAccess::Scoped, WorkspaceAccess::Scratch]),
+        access in maybe(vec![AccessKeyword::Rw, AccessKeyword::ReadOnly, AccessKeyword::Scoped, AccessKeyword::Scratch]),
         write in list(&GLOBS),
         hide in list(&GLOBS),
         scratch in maybe(vec![true, false]),
         on_request in maybe(vec![true, false]),
-        tools in prop::collection::btree_map(select(&TOOLS[..]).prop_map(str::to_owned), select(vec![Verdict::Deny, Verdict::Ask, Verdict::Allow]), 0..2),
+        tools in prop::collection::btree_map(select(&TOOLS[..]).prop_map(str::to_owned), select(vec![ToolVerdict::Deny, ToolVerdict::Ask, ToolVerdict::Allow]), 0..2),
         allow in list(&PATTERNS),
         deny in list(&PATTERNS),
-        network in maybe(vec![Network::None, Network::Gateway, Network::Host]),
-        minimum in maybe(vec![Level::L0, Level::L2, Level::L4, Level::None]),
-        toolchains in maybe(vec![Exposure::None, Exposure::Auto]),
+        network in maybe(vec![NetworkReach::None, NetworkReach::Gateway, NetworkReach::Host]),
+        minimum in maybe(vec![IsolationLevel::L0, IsolationLevel::L2, IsolationLevel::L4, IsolationLevel::None]),
+        toolchains in maybe(vec![HostMountSetting::None, HostMountSetting::Auto]),
         limits in limits(),
         required in list(&["summary.md", "extra.md", "plan.md"]),
     ) -> ModeFile {
         let mut file = ModeFile { scratch, tools, limits, ..ModeFile::default() };
         file.workspace.access = access;
         // Half of the random scopes would contradict the access; those are covered by `inv_15_a_project_file_never_widens`.
-        file.workspace.write = write.filter(|_| access.is_none_or(|a| a == WorkspaceAccess::Scoped));
+        file.workspace.write = write.filter(|_| access.is_none_or(|a| a == AccessKeyword::Scoped));
         file.workspace.hide = hide;
         file.workspace.writes_on_request = on_request;
         file.commands.allow = allow;
@@ -125,10 +126,10 @@ fn more_rights(child: &Profile, parent: &Profile) -> Vec<String> {
         note(sees(child) && !sees(parent), format!("{path} is seen"));
     }
     for tool in TOOLS.into_iter().chain(["apply_patch", "mcp:z/z", "grep", "spawn_agent"]) {
-        for surface in [Surface::Run, Surface::Chat] {
+        for surface in [CallSurface::Run, CallSurface::Chat] {
             for declared_read_only in [false, true] {
-                let call = Call { tool, declared_read_only, ..Call::default() };
-                let verdict = |p: &Profile| Gate::new(p, surface, true).decide(&call).verdict;
+                let call = ProposedCall { tool, declared_read_only, ..ProposedCall::default() };
+                let verdict = |p: &Profile| ToolCallGate::new(p, surface, true).decide(&call).verdict;
                 note(verdict(child) > verdict(parent), format!("{tool} on {surface:?}"));
             }
         }
@@ -160,10 +161,10 @@ proptest! {
 
     #[test]
     fn inv_11_a_child_never_has_more_rights(parent in select(&BUILTIN[..]), first in mode_file(), second in mode_file()) {
-        let mut catalog = Catalog::builtin().unwrap();
+        let mut catalog = ModeCatalog::builtin().unwrap();
         let grand = catalog.resolve(parent).unwrap();
-        catalog.add(Source::Project, "p/one.toml", &text(first, parent)).unwrap();
-        catalog.add(Source::User, "p/two.toml", &text(second, "one")).unwrap();
+        catalog.add(ModeSource::Project, "p/one.toml", &text(first, parent)).unwrap();
+        catalog.add(ModeSource::User, "p/two.toml", &text(second, "one")).unwrap();
         let Ok(one) = catalog.resolve("one") else { return Ok(()) };
         prop_assert_eq!(more_rights(&one, &grand), Vec::<String>::new());
         prop_assert_eq!(widenings(&one, &grand), vec![]);
@@ -175,9 +176,9 @@ proptest! {
 
     #[test]
     fn inv_15_no_project_file_touches_other_modes(text in "\\PC{0,80}", name in select(vec!["plan", "build", "mine", "execute"])) {
-        let mut catalog = Catalog::builtin().unwrap();
+        let mut catalog = ModeCatalog::builtin().unwrap();
         let before: BTreeMap<_, _> = BUILTIN.iter().map(|n| (*n, catalog.resolve(n).unwrap())).collect();
-        let _ = catalog.add(Source::Project, &format!(".holon/modes/{name}.toml"), &text);
+        let _ = catalog.add(ModeSource::Project, &format!(".holon/modes/{name}.toml"), &text);
         for (name, profile) in before {
             prop_assert_eq!(catalog.resolve(name).unwrap(), profile);
         }
@@ -187,7 +188,7 @@ proptest! {
 /// The property above would be empty if almost no random file were accepted.
 #[test]
 fn narrowing_files_are_accepted() {
-    let mut catalog = Catalog::builtin().unwrap();
+    let mut catalog = ModeCatalog::builtin().unwrap();
     let texts = [
         "extends = 'execute'\n[workspace]\naccess = 'scoped'\nwrite = ['docs/**']",
         "extends = 'execute'\n[tools]\n'*' = 'deny'\nread_file = 'allow'",
@@ -197,7 +198,7 @@ fn narrowing_files_are_accepted() {
         "extends = 'architect'\n[limits]\nrounds = 1\n[sandbox]\nminimum = 'L0'",
     ];
     for (i, text) in texts.iter().enumerate() {
-        catalog.add(Source::Project, &format!("p/m{i}.toml"), text).unwrap();
+        catalog.add(ModeSource::Project, &format!("p/m{i}.toml"), text).unwrap();
         let profile = catalog.resolve(&format!("m{i}")).unwrap();
         assert_ne!(profile, catalog.resolve(&profile.lineage[0]).unwrap());
     }

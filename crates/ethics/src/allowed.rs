@@ -1,26 +1,26 @@
 //! Licences a person takes besides those that fit the project.
 
-use crate::licence::{self, Class};
-use crate::spdx::{self, Expression};
+use crate::licence::{self, LicenceClass};
+use crate::spdx::{self, LicenceExpression};
 
 /// Whether a declared licence can be kept by what is allowed by name and what fits the project anyway.
 ///
 /// Only SPDX expressions count: a text or a usual name is recognised well enough to warn of, and not to allow.
-pub(crate) fn is_allowed(declared: &str, project: Option<Class>, allowed: &[String]) -> bool {
+pub(crate) fn is_allowed(declared: &str, project: Option<LicenceClass>, allowed: &[String]) -> bool {
     let expression = || spdx::parse(declared.trim());
     !allowed.is_empty() && expression().is_some_and(|expression| holds(&expression, project, allowed))
 }
 
-fn holds(expression: &Expression, project: Option<Class>, allowed: &[String]) -> bool {
+fn holds(expression: &LicenceExpression, project: Option<LicenceClass>, allowed: &[String]) -> bool {
     match expression {
-        Expression::Licence { id, exception } => {
+        LicenceExpression::Licence { id, exception } => {
             let whole = exception.as_ref().map_or_else(|| id.clone(), |with| format!("{id} WITH {with}"));
             let fits = |class| licence::fits(class, project, false).is_none();
             allowed.iter().any(|one| spelled(one) == spelled(&whole))
                 || licence::class_of(&whole).is_some_and(fits)
         }
-        Expression::And(parts) => parts.iter().all(|part| holds(part, project, allowed)),
-        Expression::Or(parts) => parts.iter().any(|part| holds(part, project, allowed)),
+        LicenceExpression::And(parts) => parts.iter().all(|part| holds(part, project, allowed)),
+        LicenceExpression::Or(parts) => parts.iter().any(|part| holds(part, project, allowed)),
     }
 }
 
@@ -45,7 +45,7 @@ mod tests {
     fn what_is_named_is_allowed_and_nothing_else() {
         let check = |declared: &str, allowed: &[&str], expect: bool| {
             let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-            let found = is_allowed(declared, Some(Class::Permissive), &allowed);
+            let found = is_allowed(declared, Some(LicenceClass::Permissive), &allowed);
             assert_eq!(found, expect, "{declared} by {allowed:?}");
         };
         check("GPL-3.0-only", &["GPL-3.0-only"], true);

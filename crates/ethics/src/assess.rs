@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use holon_core::artifact::ethics::{Check, CheckStatus, Evidence, PrincipleImpact, RiskLevel};
+use holon_core::artifact::ethics::{CheckStatus, EthicsCheck, EthicsEvidence, PrincipleImpact, RiskLevel};
 use holon_core::digest;
 use holon_core::redact::Redactor;
 
-use crate::change::{self, FileChange};
-use crate::check::{self, licences::Licences};
-use crate::finding::{CheckId, Finding};
-use crate::input::Input;
+use crate::change::{self, FileChangeLines};
+use crate::check::{self, licences::LicenceLookup};
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::input::AssessmentInput;
 use crate::redactor;
 
 /// The most places that are shown for one check; the detail says how many there are.
@@ -30,23 +30,23 @@ pub struct Assessment {
     /// The worst that was found; low when nothing was.
     pub risk_level: RiskLevel,
     /// Each check with its result, always all of them.
-    pub checks: Vec<Check>,
+    pub checks: Vec<EthicsCheck>,
     /// Where things were found, with redacted excerpts.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<EthicsEvidence>,
     /// What it means for each principle.
     pub principle_impacts: Vec<PrincipleImpact>,
     /// What would lower the risk.
     pub mitigations: Vec<String>,
     /// Everything that was found, worst first within a check.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<EthicsFinding>,
 }
 
 /// Runs every check over the input; the same input always gives the same assessment.
-pub fn assess(input: &Input, licences: &dyn Licences) -> Assessment {
+pub fn assess(input: &AssessmentInput, licences: &dyn LicenceLookup) -> Assessment {
     let files = change::of(input);
     let mut findings = Vec::new();
     let mut checks = Vec::new();
-    for id in CheckId::ALL {
+    for id in EthicsCheckId::ALL {
         match check::run(id, input, &files, licences) {
             Ok(mut found) => {
                 found.sort_by_key(|finding| !finding.severity.blocks());
@@ -54,7 +54,7 @@ pub fn assess(input: &Input, licences: &dyn Licences) -> Assessment {
                 findings.extend(found);
             }
             // A check that could not look has found nothing out, and that is not the same as nothing.
-            Err(why) => checks.push(Check {
+            Err(why) => checks.push(EthicsCheck {
                 id: id.name().into(),
                 status: CheckStatus::Unverified,
                 detail: format!("the check could not run: {why}"),
@@ -76,7 +76,7 @@ pub fn assess(input: &Input, licences: &dyn Licences) -> Assessment {
     }
 }
 
-fn summary(id: CheckId, found: &[Finding]) -> Check {
+fn summary(id: EthicsCheckId, found: &[EthicsFinding]) -> EthicsCheck {
     let severity = found.iter().map(|finding| finding.severity).reduce(RiskLevel::worse);
     let status = match severity {
         None => CheckStatus::Pass,
@@ -94,11 +94,15 @@ fn summary(id: CheckId, found: &[Finding]) -> Check {
         lines.push(format!("{} more", found.len() - lines.len()));
     }
     let detail = if lines.is_empty() { "nothing found".to_owned() } else { lines.join("; ") };
-    Check { id: id.name().into(), status, detail, severity }
+    EthicsCheck { id: id.name().into(), status, detail, severity }
 }
 
 /// The places of the findings, with what they hold taken out of the excerpts.
-fn evidence(input: &Input, files: &[FileChange], findings: &[Finding]) -> Vec<Evidence> {
+fn evidence(
+    input: &AssessmentInput,
+    files: &[FileChangeLines],
+    findings: &[EthicsFinding],
+) -> Vec<EthicsEvidence> {
     let redactor = redactor();
     let patch = digest::sha256(&input.patch);
     let mut digests: BTreeMap<&str, String> = BTreeMap::new();
@@ -121,7 +125,7 @@ fn evidence(input: &Input, files: &[FileChange], findings: &[Finding]) -> Vec<Ev
     everywhere.dedup();
     everywhere.truncate(200);
     let mut all = Vec::new();
-    let mut shown: BTreeMap<CheckId, usize> = BTreeMap::new();
+    let mut shown: BTreeMap<EthicsCheckId, usize> = BTreeMap::new();
     let mut excerpts: BTreeMap<(&str, u64), Option<String>> = BTreeMap::new();
     for finding in findings {
         let count = shown.entry(finding.check).or_default();
@@ -135,7 +139,7 @@ fn evidence(input: &Input, files: &[FileChange], findings: &[Finding]) -> Vec<Ev
             let own = hidden.get(&place).map(Vec::as_slice).unwrap_or_default();
             line(files, finding).map(|text| excerpt(redactor, text, own, &everywhere))
         });
-        all.push(Evidence {
+        all.push(EthicsEvidence {
             kind: finding.rule.clone(),
             reference: redactor.redact_str(&finding.place()),
             sha256: Some(digests.get(finding.path.as_str()).cloned().unwrap_or_else(|| patch.clone())),
@@ -145,7 +149,7 @@ fn evidence(input: &Input, files: &[FileChange], findings: &[Finding]) -> Vec<Ev
     all
 }
 
-fn line<'a>(files: &'a [FileChange], finding: &Finding) -> Option<&'a str> {
+fn line<'a>(files: &'a [FileChangeLines], finding: &EthicsFinding) -> Option<&'a str> {
     let file = files.iter().find(|file| file.path == finding.path && finding.line > 0)?;
     let at = file.added.binary_search_by_key(&finding.line, |line| line.number).ok()?;
     Some(file.added.get(at)?.text.as_str())
@@ -175,12 +179,12 @@ fn excerpt(redactor: &Redactor, text: &str, own: &[&str], everywhere: &[&str]) -
     if rest.is_empty() { short } else { short + "…" }
 }
 
-fn impacts(findings: &[Finding], checks: &[Check]) -> Vec<PrincipleImpact> {
+fn impacts(findings: &[EthicsFinding], checks: &[EthicsCheck]) -> Vec<PrincipleImpact> {
     let mut impacts: Vec<PrincipleImpact> = Vec::new();
     for principle in ["safety", "privacy", "intellectual property", "misuse", "data handling", "guidelines"] {
-        let own: Vec<&Finding> =
+        let own: Vec<&EthicsFinding> =
             findings.iter().filter(|finding| finding.check.principle() == principle).collect();
-        let blind = CheckId::ALL.iter().filter(|id| id.principle() == principle).any(|id| {
+        let blind = EthicsCheckId::ALL.iter().filter(|id| id.principle() == principle).any(|id| {
             checks.iter().any(|check| check.id == id.name() && check.severity == Some(RiskLevel::Unknown))
         });
         let (impact, rationale) = if blind {
@@ -197,8 +201,8 @@ fn impacts(findings: &[Finding], checks: &[Check]) -> Vec<PrincipleImpact> {
     impacts
 }
 
-fn mitigations(findings: &[Finding]) -> Vec<String> {
-    let mut ids: Vec<CheckId> = findings.iter().map(|finding| finding.check).collect();
+fn mitigations(findings: &[EthicsFinding]) -> Vec<String> {
+    let mut ids: Vec<EthicsCheckId> = findings.iter().map(|finding| finding.check).collect();
     ids.sort_unstable();
     ids.dedup();
     ids.into_iter().map(|id| id.mitigation().to_owned()).collect()

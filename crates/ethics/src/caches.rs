@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::check::licences::Licences;
+use crate::check::licences::LicenceLookup;
 use crate::dependency::{Dependency, Ecosystem, maven};
 
 /// Files larger than this are not read.
@@ -17,7 +17,7 @@ const MOST_PARENTS: usize = 4;
 
 /// Where to look; folders that do not exist are passed over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Caches {
+pub struct PackageCaches {
     /// Folders whose entries are folders of unpacked crates, such as `~/.cargo/registry/src`.
     pub cargo: Vec<PathBuf>,
     /// Folders that are or hold a `node_modules`.
@@ -30,7 +30,7 @@ pub struct Caches {
     pub maven: Vec<PathBuf>,
 }
 
-impl Caches {
+impl PackageCaches {
     /// The usual places below a home folder and in a workspace.
     pub fn usual(workspace: &Path, home: &Path) -> Self {
         let mut pip = Vec::new();
@@ -57,7 +57,7 @@ impl Caches {
     }
 }
 
-impl Licences for Caches {
+impl LicenceLookup for PackageCaches {
     fn licence(&self, dependency: &Dependency) -> Option<String> {
         // Names come from a file anybody may have written; they must not lead out of a cache.
         let odd = |c: char| c.is_control() || c == '\\';

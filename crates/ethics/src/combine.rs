@@ -1,7 +1,7 @@
 //! One report from two halves, which fails closed.
 
-use holon_core::artifact::ethics::{Check, CheckStatus, Ethics, RiskLevel};
-use holon_core::artifact::{self, Problem};
+use holon_core::artifact::ethics::{CheckStatus, EthicsCheck, EthicsReport, RiskLevel};
+use holon_core::artifact::{self, ArtifactProblem};
 
 use crate::assess::Assessment;
 use crate::redactor;
@@ -13,7 +13,7 @@ const MODEL: &str = "model-assessment";
 const LONGEST: usize = 4000;
 
 /// A model's report as it came: read, or with what is wrong with it.
-pub type ModelReport = Result<Ethics, Vec<Problem>>;
+pub type ModelReport = Result<EthicsReport, Vec<ArtifactProblem>>;
 
 /// Puts the checks and the model's report together.
 ///
@@ -21,9 +21,9 @@ pub type ModelReport = Result<Ethics, Vec<Problem>>;
 /// [`holon_core::artifact::read`] says it. With `strict`, only a sound report that approves lets anything pass; without,
 /// the checks decide when the model's half is missing or unusable, and the report says so. A model can always block, and
 /// never lower what the checks found.
-pub fn combine(assessment: &Assessment, model: Option<ModelReport>, strict: bool) -> Ethics {
-    let half = Half::of(model, assessment.risk_level);
-    let mut ethics = Ethics {
+pub fn combine(assessment: &Assessment, model: Option<ModelReport>, strict: bool) -> EthicsReport {
+    let half = ReportSoundness::of(model, assessment.risk_level);
+    let mut ethics = EthicsReport {
         request_id: assessment.request_id.clone(),
         goal_id: assessment.goal_id.clone(),
         risk_level: assessment.risk_level,
@@ -37,7 +37,7 @@ pub fn combine(assessment: &Assessment, model: Option<ModelReport>, strict: bool
     };
     let checks = checks_say(assessment);
     let (status, detail) = match half {
-        Half::Sound(report) => {
+        ReportSoundness::Sound(report) => {
             let detail =
                 format!("the model says {}: {}", said(&report), report.approval_justification.trim());
             let status = if report.blocks() { CheckStatus::Fail } else { CheckStatus::Pass };
@@ -46,7 +46,7 @@ pub fn combine(assessment: &Assessment, model: Option<ModelReport>, strict: bool
             take_over(&mut ethics, report);
             (status, detail)
         }
-        Half::Contradicts(report, why) => {
+        ReportSoundness::Contradicts(report, why) => {
             let detail = format!("the model's report does not hold: {why}");
             // Whoever says less than what was found is not believed in anything, whether strict or not.
             ethics.risk_level = ethics.risk_level.worse(RiskLevel::Unknown).worse(report.risk_level);
@@ -54,12 +54,12 @@ pub fn combine(assessment: &Assessment, model: Option<ModelReport>, strict: bool
             take_over(&mut ethics, report);
             (CheckStatus::Fail, detail)
         }
-        Half::Unusable(why) if strict => {
+        ReportSoundness::Unusable(why) if strict => {
             ethics.risk_level = ethics.risk_level.worse(RiskLevel::Unknown);
             ethics.is_approved = false;
             (CheckStatus::Fail, format!("{why}, and without a sound report nothing is approved"))
         }
-        Half::Unusable(why) => {
+        ReportSoundness::Unusable(why) => {
             (CheckStatus::Unverified, format!("{why}; strict is off, so the checks decide alone"))
         }
     };
@@ -68,23 +68,23 @@ pub fn combine(assessment: &Assessment, model: Option<ModelReport>, strict: bool
         CheckStatus::Unverified => Some(RiskLevel::Medium),
         _ => Some(ethics.risk_level),
     };
-    ethics.checks.push(Check { id: MODEL.into(), status, detail: short(&detail), severity });
+    ethics.checks.push(EthicsCheck { id: MODEL.into(), status, detail: short(&detail), severity });
     let verdict = if ethics.is_approved { "Approved" } else { "Not approved" };
     ethics.approval_justification = short(&format!("{verdict}. {checks} {detail}."));
     ethics
 }
 
 /// What the model's half is worth.
-enum Half {
+enum ReportSoundness {
     /// It can be used.
-    Sound(Ethics),
+    Sound(EthicsReport),
     /// It approves what must not be approved, or contradicts itself.
-    Contradicts(Ethics, String),
+    Contradicts(EthicsReport, String),
     /// There is nothing to use.
     Unusable(String),
 }
 
-impl Half {
+impl ReportSoundness {
     fn of(model: Option<ModelReport>, found: RiskLevel) -> Self {
         let report = match model {
             None => return Self::Unusable("the model's report is missing".into()),
@@ -116,12 +116,12 @@ impl Half {
     }
 }
 
-fn said(report: &Ethics) -> String {
+fn said(report: &EthicsReport) -> String {
     let verdict = if report.is_approved { "approved" } else { "not approved" };
     format!("{verdict}, risk {}", report.risk_level.name())
 }
 
-fn listed(problems: &[Problem]) -> String {
+fn listed(problems: &[ArtifactProblem]) -> String {
     problems.iter().take(3).map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -140,7 +140,7 @@ fn checks_say(assessment: &Assessment) -> String {
 }
 
 /// Adds what the model wrote, as text that anybody may read.
-fn take_over(ethics: &mut Ethics, report: Ethics) {
+fn take_over(ethics: &mut EthicsReport, report: EthicsReport) {
     for mut impact in report.principle_impacts {
         impact.principle = short(&impact.principle);
         impact.impact = short(&impact.impact);

@@ -4,7 +4,7 @@ use holon_core::artifact::ethics::RiskLevel;
 
 /// The checks, in the order of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CheckId {
+pub enum EthicsCheckId {
     /// The goal itself asks for harm.
     Goal,
     /// Credentials.
@@ -35,7 +35,7 @@ pub enum CheckId {
     PersonalDataFlow,
 }
 
-impl CheckId {
+impl EthicsCheckId {
     /// All of them.
     pub const ALL: [Self; 14] = [
         Self::Goal,
@@ -119,9 +119,9 @@ impl CheckId {
 
 /// One thing that was found. It never holds the value it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct EthicsFinding {
     /// Which check found it.
-    pub check: CheckId,
+    pub check: EthicsCheckId,
     /// The rule, as in the data files.
     pub rule: String,
     /// How bad it is.
@@ -138,8 +138,13 @@ pub struct Finding {
     pub(crate) hide: Vec<String>,
 }
 
-impl Finding {
-    pub(crate) fn new(check: CheckId, rule: &str, severity: RiskLevel, what: impl Into<String>) -> Self {
+impl EthicsFinding {
+    pub(crate) fn new(
+        check: EthicsCheckId,
+        rule: &str,
+        severity: RiskLevel,
+        what: impl Into<String>,
+    ) -> Self {
         Self {
             check,
             rule: rule.to_owned(),

@@ -1,11 +1,11 @@
 //! Whether a change may go out.
 
 use holon_core::artifact;
-use holon_core::artifact::ethics::Ethics;
+use holon_core::artifact::ethics::EthicsReport;
 
 /// The decision about a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gate {
+pub enum EthicsDecision {
     /// It may go out.
     Approved,
     /// It may not, unless a person overrides it.
@@ -16,27 +16,31 @@ pub enum Gate {
 }
 
 /// Decides: blocked when it is not approved, or the risk is high, critical or unknown.
-pub fn gate(report: &Ethics) -> Gate {
+pub fn gate(report: &EthicsReport) -> EthicsDecision {
     if report.blocks() {
         let risk = report.risk_level.name();
-        return Gate::Blocked { why: format!("risk {risk}: {}", report.approval_justification.trim()) };
+        return EthicsDecision::Blocked {
+            why: format!("risk {risk}: {}", report.approval_justification.trim()),
+        };
     }
     match report.check().first() {
-        Some(problem) => Gate::Blocked { why: format!("the ethics report does not hold: {problem}") },
-        None => Gate::Approved,
+        Some(problem) => {
+            EthicsDecision::Blocked { why: format!("the ethics report does not hold: {problem}") }
+        }
+        None => EthicsDecision::Approved,
     }
 }
 
 /// The same for a report that may be missing or unreadable, which blocks.
-pub fn gate_bytes(report: Option<&[u8]>) -> Gate {
+pub fn gate_bytes(report: Option<&[u8]>) -> EthicsDecision {
     let Some(bytes) = report else {
-        return Gate::Blocked { why: "there is no ethics report".into() };
+        return EthicsDecision::Blocked { why: "there is no ethics report".into() };
     };
-    match artifact::read::<Ethics>(bytes) {
+    match artifact::read::<EthicsReport>(bytes) {
         Ok(report) => gate(&report),
         Err(problems) => {
             let why = problems.first().map(ToString::to_string).unwrap_or_default();
-            Gate::Blocked { why: format!("the ethics report cannot be read: {why}") }
+            EthicsDecision::Blocked { why: format!("the ethics report cannot be read: {why}") }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// A goal and what was made for it; the caller gathers it, nothing here reads a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Input {
+pub struct AssessmentInput {
     /// The request, for the report.
     pub request_id: Option<String>,
     /// The goal or task, for the report.
@@ -12,7 +12,7 @@ pub struct Input {
     /// The change as a unified diff, as git writes it.
     pub patch: Vec<u8>,
     /// Files with their content: at least the dependency manifests the patch touches, and artifacts outside of it.
-    pub files: Vec<ChangedFile>,
+    pub files: Vec<AssessedFile>,
     /// The project's licence as an SPDX expression, when it is known; see [`crate::project_licence`].
     pub project_licence: Option<String>,
     /// Licences, as SPDX identifiers, that a person takes besides those that fit the project's.
@@ -23,7 +23,7 @@ pub struct Input {
 
 /// One file before and after.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChangedFile {
+pub struct AssessedFile {
     /// Relative to the workspace.
     pub path: String,
     /// Its content before, `None` when it did not exist.
@@ -32,7 +32,7 @@ pub struct ChangedFile {
     pub after: Option<Vec<u8>>,
 }
 
-impl Input {
+impl AssessmentInput {
     /// Size of everything that is looked at, in bytes.
     pub fn bytes(&self) -> usize {
         let files = self.files.iter().map(|file| file.after.as_ref().map_or(0, Vec::len));

@@ -2,7 +2,7 @@
 //!
 //! Two halves make one report. [`assess`] runs checks that need no model, over the goal, the patch and the manifests it
 //! touches. A model weighs the purpose; [`prompt::section`] is what it is told. [`combine`] puts both into one
-//! [`Ethics`] report and fails closed; [`gate`] says whether the change may go out; [`Ethics::to_markdown`] is for people.
+//! [`EthicsReport`] report and fails closed; [`gate`] says whether the change may go out; [`EthicsReport::to_markdown`] is for people.
 //!
 //! ```
 //! use holon_ethics::{Gate, Input, NoLicences, assess, combine, gate};
@@ -25,29 +25,29 @@ pub mod spdx;
 
 mod allowed;
 mod assess;
-mod base64;
 mod change;
 mod check;
 mod checksum;
 mod combine;
+mod decoding;
 mod entropy;
+mod file_role;
 mod finding;
 mod gate;
 mod input;
 mod pattern;
-mod place;
 mod rules;
 #[cfg(test)]
 mod work;
 
 pub use assess::{Assessment, assess};
-pub use check::licences::{Licences, NoLicences};
+pub use check::licences::{LicenceLookup, NoLicenceLookup};
 pub use combine::{ModelReport, combine, read_model_report};
 pub use dependency::{Dependency, Ecosystem};
-pub use finding::{CheckId, Finding};
-pub use gate::{Gate, gate, gate_bytes};
-pub use holon_core::artifact::ethics::{Ethics, RiskLevel};
-pub use input::{ChangedFile, Input};
+pub use finding::{EthicsCheckId, EthicsFinding};
+pub use gate::{EthicsDecision, gate, gate_bytes};
+pub use holon_core::artifact::ethics::{EthicsReport, RiskLevel};
+pub use input::{AssessedFile, AssessmentInput};
 pub use licence::project_licence;
 
 use std::sync::LazyLock;

@@ -6,13 +6,13 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use crate::pattern::Pattern;
-use crate::spdx::{self, Expression};
+use crate::pattern::RulePattern;
+use crate::spdx::{self, LicenceExpression};
 
 /// What a licence asks, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum LicenceClass {
     /// Hardly more than to be named.
     Permissive,
     /// Changes to the code itself stay open.
@@ -25,64 +25,65 @@ pub enum Class {
     Restricted,
 }
 
-struct Table {
-    classes: BTreeMap<String, Class>,
-    exceptions: BTreeMap<String, Class>,
-    aliases: Vec<(Pattern, String)>,
-    policy: BTreeMap<Class, Policy>,
-    texts: Vec<Text>,
+struct LicenceTable {
+    classes: BTreeMap<String, LicenceClass>,
+    exceptions: BTreeMap<String, LicenceClass>,
+    aliases: Vec<(RulePattern, String)>,
+    policy: BTreeMap<LicenceClass, LicencePolicy>,
+    texts: Vec<LicenceText>,
     known: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// How to recognise a licence by its words.
-struct Text {
+struct LicenceText {
     id: String,
     phrases: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    class: BTreeMap<Class, Vec<String>>,
-    exception: BTreeMap<Class, Vec<String>>,
+struct LicenceRulesFile {
+    class: BTreeMap<LicenceClass, Vec<String>>,
+    exception: BTreeMap<LicenceClass, Vec<String>>,
     alias: Vec<(String, String)>,
-    project: Vec<Policy>,
-    text: Vec<TextRow>,
+    project: Vec<LicencePolicy>,
+    text: Vec<LicenceTextRow>,
 }
 
 /// What a project under licences of one class may contain.
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
-struct Policy {
-    class: Class,
-    allow: Vec<Class>,
-    warn: Vec<Class>,
+struct LicencePolicy {
+    class: LicenceClass,
+    allow: Vec<LicenceClass>,
+    warn: Vec<LicenceClass>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TextRow {
+struct LicenceTextRow {
     id: String,
     phrases: Vec<String>,
 }
 
-static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(|| {
+static TABLE: LazyLock<Result<LicenceTable, String>> = LazyLock::new(|| {
     load(
         include_str!("../../../rules/ethics/licences.toml"),
         include_str!("../../../rules/ethics/known-licences.toml"),
     )
 });
 
-fn load(text: &str, known: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    let turned = |groups: BTreeMap<Class, Vec<String>>| {
+fn load(text: &str, known: &str) -> Result<LicenceTable, String> {
+    let file: LicenceRulesFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    let turned = |groups: BTreeMap<LicenceClass, Vec<String>>| {
         let pairs = groups
             .into_iter()
             .flat_map(|(class, ids)| ids.into_iter().map(move |id| (id.to_lowercase(), class)));
         pairs.collect::<BTreeMap<_, _>>()
     };
-    let alias = |(pattern, id): (String, String)| Ok((Pattern::new(&format!("(?i)^(?:{pattern})$"))?, id));
-    Ok(Table {
+    let alias =
+        |(pattern, id): (String, String)| Ok((RulePattern::new(&format!("(?i)^(?:{pattern})$"))?, id));
+    Ok(LicenceTable {
         classes: turned(file.class),
         exceptions: turned(file.exception),
         aliases: file.alias.into_iter().map(alias).collect::<Result<_, String>>()?,
@@ -90,7 +91,7 @@ fn load(text: &str, known: &str) -> Result<Table, String> {
         texts: file
             .text
             .into_iter()
-            .map(|row| Text { id: row.id, phrases: row.phrases.iter().map(|p| words_of(p)).collect() })
+            .map(|row| LicenceText { id: row.id, phrases: row.phrases.iter().map(|p| words_of(p)).collect() })
             .collect(),
         known: toml::from_str(known).map_err(|e| e.to_string())?,
     })
@@ -102,7 +103,7 @@ pub(crate) fn rules_are_sound() -> Result<(), String> {
 }
 
 /// What a declared licence asks: an SPDX expression, a licence's usual name, or its whole text; `None` when unknown.
-pub fn class_of(declared: &str) -> Option<Class> {
+pub fn class_of(declared: &str) -> Option<LicenceClass> {
     let table = TABLE.as_ref().ok()?;
     let declared = declared.trim();
     if declared.len() > 300 || declared.contains('\n') {
@@ -157,10 +158,10 @@ pub(crate) fn known(ecosystem: &str, name: &str) -> Option<&'static str> {
 }
 
 /// How bad it is to take code of one class into a project of another; `None` when it fits.
-pub fn fits(class: Class, project: Option<Class>, development_only: bool) -> Option<RiskLevel> {
+pub fn fits(class: LicenceClass, project: Option<LicenceClass>, development_only: bool) -> Option<RiskLevel> {
     let Ok(table) = TABLE.as_ref() else { return Some(RiskLevel::Unknown) };
     // Whoever has not said anything is best served by what asks least.
-    let Some(policy) = table.policy.get(&project.unwrap_or(Class::Permissive)) else {
+    let Some(policy) = table.policy.get(&project.unwrap_or(LicenceClass::Permissive)) else {
         return Some(RiskLevel::High);
     };
     if policy.allow.contains(&class) {
@@ -174,26 +175,26 @@ pub fn fits(class: Class, project: Option<Class>, development_only: bool) -> Opt
     }
 }
 
-impl Table {
+impl LicenceTable {
     fn named(&self, name: &str) -> Option<&str> {
         self.aliases.iter().find(|(pattern, _)| pattern.is_match(name)).map(|(_, id)| id.as_str())
     }
 
-    fn expression(&self, expression: &Expression) -> Option<Class> {
+    fn expression(&self, expression: &LicenceExpression) -> Option<LicenceClass> {
         match expression {
-            Expression::Licence { id, exception } => {
+            LicenceExpression::Licence { id, exception } => {
                 let class = self.single(id)?;
                 let softened = exception.as_ref().and_then(|e| self.exceptions.get(&e.to_lowercase()));
                 Some(softened.copied().map_or(class, |soft| soft.min(class)))
             }
-            Expression::And(parts) => {
+            LicenceExpression::And(parts) => {
                 parts.iter().map(|part| self.expression(part)).collect::<Option<Vec<_>>>()?.into_iter().max()
             }
-            Expression::Or(parts) => parts.iter().filter_map(|part| self.expression(part)).min(),
+            LicenceExpression::Or(parts) => parts.iter().filter_map(|part| self.expression(part)).min(),
         }
     }
 
-    fn single(&self, id: &str) -> Option<Class> {
+    fn single(&self, id: &str) -> Option<LicenceClass> {
         let id = id.to_lowercase();
         let plain = id.trim_end_matches('+');
         let plain = plain.strip_suffix("-or-later").or_else(|| plain.strip_suffix("-only")).unwrap_or(plain);
@@ -242,21 +243,21 @@ mod tests {
     fn classes() {
         assert_eq!(rules_are_sound(), Ok(()));
         for (declared, expect) in [
-            ("MIT", Some(Class::Permissive)),
-            ("mit", Some(Class::Permissive)),
-            ("MIT OR GPL-3.0-only", Some(Class::Permissive)),
-            ("MIT AND GPL-3.0-only", Some(Class::Strong)),
-            ("GPL-2.0+", Some(Class::Strong)),
-            ("GPL-2.0-only WITH Classpath-exception-2.0", Some(Class::Weak)),
-            ("Apache-2.0 WITH LLVM-exception", Some(Class::Permissive)),
-            ("AGPL-3.0-or-later", Some(Class::Network)),
-            ("SSPL-1.0", Some(Class::Restricted)),
-            ("Apache License, Version 2.0", Some(Class::Permissive)),
-            ("GNU General Public License v3 (GPLv3)", Some(Class::Strong)),
-            ("BSD License", Some(Class::Permissive)),
-            ("GPLv3", Some(Class::Strong)),
-            ("UNLICENSED", Some(Class::Restricted)),
-            ("MIT, Apache 2.0", Some(Class::Permissive)),
+            ("MIT", Some(LicenceClass::Permissive)),
+            ("mit", Some(LicenceClass::Permissive)),
+            ("MIT OR GPL-3.0-only", Some(LicenceClass::Permissive)),
+            ("MIT AND GPL-3.0-only", Some(LicenceClass::Strong)),
+            ("GPL-2.0+", Some(LicenceClass::Strong)),
+            ("GPL-2.0-only WITH Classpath-exception-2.0", Some(LicenceClass::Weak)),
+            ("Apache-2.0 WITH LLVM-exception", Some(LicenceClass::Permissive)),
+            ("AGPL-3.0-or-later", Some(LicenceClass::Network)),
+            ("SSPL-1.0", Some(LicenceClass::Restricted)),
+            ("Apache License, Version 2.0", Some(LicenceClass::Permissive)),
+            ("GNU General Public License v3 (GPLv3)", Some(LicenceClass::Strong)),
+            ("BSD License", Some(LicenceClass::Permissive)),
+            ("GPLv3", Some(LicenceClass::Strong)),
+            ("UNLICENSED", Some(LicenceClass::Restricted)),
+            ("MIT, Apache 2.0", Some(LicenceClass::Permissive)),
             ("Frobnication-1.0", None),
             ("see the website", None),
         ] {
@@ -266,11 +267,11 @@ mod tests {
 
     #[test]
     fn what_fits() {
-        assert_eq!(fits(Class::Permissive, None, false), None);
-        assert_eq!(fits(Class::Strong, Some(Class::Permissive), false), Some(RiskLevel::High));
-        assert_eq!(fits(Class::Strong, Some(Class::Strong), false), None);
-        assert_eq!(fits(Class::Strong, None, true), Some(RiskLevel::Medium));
-        assert_eq!(fits(Class::Weak, None, false), Some(RiskLevel::Medium));
+        assert_eq!(fits(LicenceClass::Permissive, None, false), None);
+        assert_eq!(fits(LicenceClass::Strong, Some(LicenceClass::Permissive), false), Some(RiskLevel::High));
+        assert_eq!(fits(LicenceClass::Strong, Some(LicenceClass::Strong), false), None);
+        assert_eq!(fits(LicenceClass::Strong, None, true), Some(RiskLevel::Medium));
+        assert_eq!(fits(LicenceClass::Weak, None, false), Some(RiskLevel::Medium));
     }
 
     #[test]

@@ -8,27 +8,27 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// One expression.
 #[derive(Debug)]
-pub(crate) struct Pattern(Regex);
+pub(crate) struct RulePattern(Regex);
 
 /// Several expressions as one search.
 #[derive(Debug)]
-pub(crate) struct Patterns(RegexSet);
+pub(crate) struct RulePatternSet(RegexSet);
 
 /// What matched, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hit<'t> {
+pub(crate) struct PatternHit<'t> {
     text: &'t str,
     start: usize,
     end: usize,
 }
 
 /// The groups of a match.
-pub(crate) struct Groups<'t> {
+pub(crate) struct PatternGroups<'t> {
     text: &'t str,
     captures: Captures<'t>,
 }
 
-impl Pattern {
+impl RulePattern {
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
         let built = RegexBuilder::new(&as_bytes(pattern)).unicode(false).size_limit(MOST_BYTES).build();
         built.map(Self).map_err(|error| error.to_string())
@@ -38,23 +38,26 @@ impl Pattern {
         self.0.is_match(counted(text))
     }
 
-    pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<Groups<'t>> {
-        self.0.captures(counted(text)).map(|captures| Groups { text, captures })
+    pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<PatternGroups<'t>> {
+        self.0.captures(counted(text)).map(|captures| PatternGroups { text, captures })
     }
 
     pub(crate) fn captures_iter<'r, 't>(
         &'r self,
         text: &'t str,
-    ) -> impl Iterator<Item = Groups<'t>> + use<'r, 't> {
-        self.0.captures_iter(counted(text)).map(move |captures| Groups { text, captures })
+    ) -> impl Iterator<Item = PatternGroups<'t>> + use<'r, 't> {
+        self.0.captures_iter(counted(text)).map(move |captures| PatternGroups { text, captures })
     }
 
-    pub(crate) fn find_iter<'r, 't>(&'r self, text: &'t str) -> impl Iterator<Item = Hit<'t>> + use<'r, 't> {
-        self.0.find_iter(counted(text)).filter_map(move |hit| Hit::of(text, hit.start(), hit.end()))
+    pub(crate) fn find_iter<'r, 't>(
+        &'r self,
+        text: &'t str,
+    ) -> impl Iterator<Item = PatternHit<'t>> + use<'r, 't> {
+        self.0.find_iter(counted(text)).filter_map(move |hit| PatternHit::of(text, hit.start(), hit.end()))
     }
 }
 
-impl Patterns {
+impl RulePatternSet {
     pub(crate) fn new<S: AsRef<str>>(patterns: &[S]) -> Result<Self, String> {
         let patterns: Vec<String> = patterns.iter().map(|pattern| as_bytes(pattern.as_ref())).collect();
         let built = RegexSetBuilder::new(patterns).unicode(false).size_limit(4 * MOST_BYTES).build();
@@ -71,7 +74,7 @@ impl Patterns {
     }
 }
 
-impl<'t> Hit<'t> {
+impl<'t> PatternHit<'t> {
     /// Nothing when it would cut a character apart.
     fn of(text: &'t str, start: usize, end: usize) -> Option<Self> {
         text.get(start..end).map(|_| Self { text, start, end })
@@ -90,13 +93,13 @@ impl<'t> Hit<'t> {
     }
 }
 
-impl<'t> Groups<'t> {
-    pub(crate) fn name(&self, name: &str) -> Option<Hit<'t>> {
-        self.captures.name(name).and_then(|hit| Hit::of(self.text, hit.start(), hit.end()))
+impl<'t> PatternGroups<'t> {
+    pub(crate) fn name(&self, name: &str) -> Option<PatternHit<'t>> {
+        self.captures.name(name).and_then(|hit| PatternHit::of(self.text, hit.start(), hit.end()))
     }
 
-    pub(crate) fn get(&self, number: usize) -> Option<Hit<'t>> {
-        self.captures.get(number).and_then(|hit| Hit::of(self.text, hit.start(), hit.end()))
+    pub(crate) fn get(&self, number: usize) -> Option<PatternHit<'t>> {
+        self.captures.get(number).and_then(|hit| PatternHit::of(self.text, hit.start(), hit.end()))
     }
 }
 
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn other_scripts_match_as_written() {
-        let pattern = Pattern::new("(?i)\\btel\\b|téléphone|电话").unwrap();
+        let pattern = RulePattern::new("(?i)\\btel\\b|téléphone|电话").unwrap();
         for text in ["TEL 1", "le téléphone", "电话: 1"] {
             assert!(pattern.is_match(text), "{text}");
         }
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn characters_stay_whole() {
-        let pattern = Pattern::new("(?P<value>x[^a])").unwrap();
+        let pattern = RulePattern::new("(?P<value>x[^a])").unwrap();
         assert_eq!(pattern.captures("xé").unwrap().name("value"), None);
         assert_eq!(pattern.captures("éxb").unwrap().name("value").unwrap().as_str(), "xb");
     }

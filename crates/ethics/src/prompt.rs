@@ -11,9 +11,6 @@ const MOST_POINTS: usize = 100;
 /// The most characters of one point.
 const LONGEST_POINT: usize = 400;
 
-/// Where a project's own guidelines are looked for, relative to the workspace; the last is a folder of Markdown files.
-pub const GUIDELINES: [&str; 3] = [".holon/guidelines.md", "AGENTS.md", ".roo/rules"];
-
 const TEXT: &str = include_str!("../../../rules/ethics/assessor.md");
 
 /// The section about this assessment, to be added to the prompt of the ethical mode.
@@ -71,7 +68,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Input, NoLicences, assess};
+    use crate::{AssessmentInput, NoLicenceLookup, assess};
 
     #[test]
     fn guidelines_become_a_checklist() {
@@ -82,7 +79,7 @@ mod tests {
             ),
             ("AGENTS.md".to_owned(), "# Notes\nNever store raw addresses.\n".to_owned()),
         ];
-        let text = section(&assess(&Input::default(), &NoLicences), &guidelines);
+        let text = section(&assess(&AssessmentInput::default(), &NoLicenceLookup), &guidelines);
         for line in [
             "- guideline-1 (.holon/guidelines.md): No tracking.",
             "- guideline-2 (.holon/guidelines.md): Say why.",
@@ -96,6 +93,6 @@ mod tests {
 
     #[test]
     fn without_guidelines_there_is_no_checklist() {
-        assert!(!section(&assess(&Input::default(), &NoLicences), &[]).contains("Checklist"));
+        assert!(!section(&assess(&AssessmentInput::default(), &NoLicenceLookup), &[]).contains("Checklist"));
     }
 }

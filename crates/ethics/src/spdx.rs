@@ -5,7 +5,7 @@ const DEEPEST: usize = 32;
 
 /// A licence expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expression {
+pub enum LicenceExpression {
     /// One licence, perhaps with an exception; `+` is kept as part of the name.
     Licence {
         /// The identifier as written.
@@ -14,49 +14,49 @@ pub enum Expression {
         exception: Option<String>,
     },
     /// All of them hold.
-    And(Vec<Expression>),
+    And(Vec<LicenceExpression>),
     /// One may be chosen.
-    Or(Vec<Expression>),
+    Or(Vec<LicenceExpression>),
 }
 
 /// Reads an expression; `/` between identifiers means `OR`, as older manifests have it.
-pub fn parse(text: &str) -> Option<Expression> {
+pub fn parse(text: &str) -> Option<LicenceExpression> {
     let spaced = text.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let tokens: Vec<&str> = spaced.split_whitespace().collect();
-    let mut parser = Parser { tokens: &tokens, at: 0 };
+    let mut parser = SpdxParser { tokens: &tokens, at: 0 };
     let expression = parser.any(0)?;
     (parser.at == tokens.len()).then_some(expression)
 }
 
-struct Parser<'a> {
+struct SpdxParser<'a> {
     tokens: &'a [&'a str],
     at: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> SpdxParser<'a> {
     fn next_is(&mut self, word: &str) -> bool {
         let hit = self.tokens.get(self.at).is_some_and(|token| token.eq_ignore_ascii_case(word));
         self.at += usize::from(hit);
         hit
     }
 
-    fn any(&mut self, depth: usize) -> Option<Expression> {
+    fn any(&mut self, depth: usize) -> Option<LicenceExpression> {
         let mut parts = vec![self.all(depth)?];
         while self.next_is("OR") {
             parts.push(self.all(depth)?);
         }
-        if parts.len() == 1 { parts.pop() } else { Some(Expression::Or(parts)) }
+        if parts.len() == 1 { parts.pop() } else { Some(LicenceExpression::Or(parts)) }
     }
 
-    fn all(&mut self, depth: usize) -> Option<Expression> {
+    fn all(&mut self, depth: usize) -> Option<LicenceExpression> {
         let mut parts = vec![self.one(depth)?];
         while self.next_is("AND") {
             parts.push(self.one(depth)?);
         }
-        if parts.len() == 1 { parts.pop() } else { Some(Expression::And(parts)) }
+        if parts.len() == 1 { parts.pop() } else { Some(LicenceExpression::And(parts)) }
     }
 
-    fn one(&mut self, depth: usize) -> Option<Expression> {
+    fn one(&mut self, depth: usize) -> Option<LicenceExpression> {
         if depth > DEEPEST {
             return None;
         }
@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
         }
         let id = self.identifier()?.to_owned();
         let exception = if self.next_is("WITH") { Some(self.identifier()?.to_owned()) } else { None };
-        Some(Expression::Licence { id, exception })
+        Some(LicenceExpression::Licence { id, exception })
     }
 
     fn identifier(&mut self) -> Option<&'a str> {
@@ -85,15 +85,15 @@ impl<'a> Parser<'a> {
 mod tests {
     use super::*;
 
-    fn show(expression: &Expression) -> String {
-        let join = |parts: &[Expression], word: &str| {
+    fn show(expression: &LicenceExpression) -> String {
+        let join = |parts: &[LicenceExpression], word: &str| {
             format!("({})", parts.iter().map(show).collect::<Vec<_>>().join(word))
         };
         match expression {
-            Expression::Licence { id, exception: None } => id.clone(),
-            Expression::Licence { id, exception: Some(exception) } => format!("{id}~{exception}"),
-            Expression::And(parts) => join(parts, "&"),
-            Expression::Or(parts) => join(parts, "|"),
+            LicenceExpression::Licence { id, exception: None } => id.clone(),
+            LicenceExpression::Licence { id, exception: Some(exception) } => format!("{id}~{exception}"),
+            LicenceExpression::And(parts) => join(parts, "&"),
+            LicenceExpression::Or(parts) => join(parts, "|"),
         }
     }
 

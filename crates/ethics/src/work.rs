@@ -1,22 +1,22 @@
 //! How much work an assessment is: tests that count the bytes searched, since time says little.
 
 use crate::pattern::SEARCHED;
-use crate::{Input, NoLicences, assess};
+use crate::{AssessmentInput, NoLicenceLookup, assess};
 
 /// A patch that adds these lines as a new file.
-fn adds(path: &str, lines: impl Iterator<Item = String>) -> Input {
+fn adds(path: &str, lines: impl Iterator<Item = String>) -> AssessmentInput {
     let lines: Vec<String> = lines.map(|line| format!("+{line}\n")).collect();
     let head = format!(
         "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{} @@\n",
         lines.len()
     );
-    Input { patch: (head + &lines.concat()).into_bytes(), ..Input::default() }
+    AssessmentInput { patch: (head + &lines.concat()).into_bytes(), ..AssessmentInput::default() }
 }
 
 /// Bytes searched for each byte of the patch.
-fn effort(input: &Input) -> f64 {
+fn effort(input: &AssessmentInput) -> f64 {
     let before = SEARCHED.get();
-    assess(input, &NoLicences);
+    assess(input, &NoLicenceLookup);
     (SEARCHED.get() - before) as f64 / input.patch.len() as f64
 }
 
@@ -44,7 +44,7 @@ fn the_work_grows_with_the_change_and_no_faster() {
     let joined = |count: u64, one: &dyn Fn(u64) -> String| -> String {
         (0..count).map(one).collect::<Vec<_>>().join(",")
     };
-    let cases: [(&str, &dyn Fn(u64) -> Input); 7] = [
+    let cases: [(&str, &dyn Fn(u64) -> AssessmentInput); 7] = [
         ("code", &|n| adds("src/a.rs", (0..n as usize).map(|n| CODE[n % CODE.len()].to_owned()))),
         ("code in one line", &|n| adds("src/a.rs", std::iter::once(CODE.join(" ").repeat(n as usize / 6)))),
         ("people line by line", &|n| adds("data/people.csv", (0..n).map(person))),

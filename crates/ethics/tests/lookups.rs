@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use holon_ethics::caches::Caches;
-use holon_ethics::{ChangedFile, Dependency, Ecosystem, Input, Licences, RiskLevel, assess};
+use holon_ethics::caches::PackageCaches;
+use holon_ethics::{AssessedFile, AssessmentInput, Dependency, Ecosystem, LicenceLookup, RiskLevel, assess};
 
 fn write(root: &Path, path: &str, text: &str) {
     let path = root.join(path);
@@ -60,7 +60,7 @@ fn each_ecosystem_is_read_where_it_keeps_its_packages() {
         ".m2/repository/org/acme/parent/3/parent-3.pom",
         "<project><licenses><license><name>Apache License, Version 2.0</name></license></licenses></project>",
     );
-    let caches = Caches::usual(&work, &home);
+    let caches = PackageCaches::usual(&work, &home);
     for (ecosystem, name, version, expect) in [
         (Ecosystem::Cargo, "foo", "1.2", Some("GPL-3.0-only")),
         (Ecosystem::Cargo, "foo-bar", "1", Some("MIT")),
@@ -81,13 +81,17 @@ fn each_ecosystem_is_read_where_it_keeps_its_packages() {
 #[test]
 fn what_cannot_be_looked_up_is_unverified_and_medium() {
     let root = tempfile::tempdir().unwrap();
-    let file = ChangedFile {
+    let file = AssessedFile {
         path: "Cargo.toml".into(),
         before: Some(b"[dependencies]\n".to_vec()),
         after: Some(b"[dependencies]\nnobody-knows-this = \"1\"\n".to_vec()),
     };
-    let input = Input { files: vec![file], project_licence: Some("MIT".into()), ..Input::default() };
-    let assessment = assess(&input, &Caches::usual(root.path(), root.path()));
+    let input = AssessmentInput {
+        files: vec![file],
+        project_licence: Some("MIT".into()),
+        ..AssessmentInput::default()
+    };
+    let assessment = assess(&input, &PackageCaches::usual(root.path(), root.path()));
     let check = assessment.checks.iter().find(|check| check.id == "dependency-licences").unwrap();
     assert_eq!((check.status.name(), check.severity), ("unverified", Some(RiskLevel::Medium)));
     assert_eq!(assessment.risk_level, RiskLevel::Medium);
@@ -103,18 +107,18 @@ fn a_licence_a_person_takes_is_fine_and_others_are_not() {
     }
     let assessed = |name: &str, allowed: &[&str]| {
         let after = format!("[dependencies]\n{name} = \"1\"\n").into_bytes();
-        let file = ChangedFile {
+        let file = AssessedFile {
             path: "Cargo.toml".into(),
             before: Some(b"[dependencies]\n".to_vec()),
             after: Some(after),
         };
-        let input = Input {
+        let input = AssessmentInput {
             files: vec![file],
             project_licence: Some("MIT".into()),
             allowed_licences: allowed.iter().map(ToString::to_string).collect(),
-            ..Input::default()
+            ..AssessmentInput::default()
         };
-        assess(&input, &Caches::usual(root.path(), root.path())).risk_level
+        assess(&input, &PackageCaches::usual(root.path(), root.path())).risk_level
     };
     assert_eq!(assessed("copyleft", &[]), RiskLevel::High);
     assert_eq!(assessed("copyleft", &["MPL-2.0"]), RiskLevel::High);

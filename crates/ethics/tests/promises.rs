@@ -2,29 +2,37 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use holon_core::artifact::Problem;
-use holon_core::artifact::ethics::{Check, CheckStatus, PrincipleImpact};
+use holon_core::artifact::ArtifactProblem;
+use holon_core::artifact::ethics::{CheckStatus, EthicsCheck, PrincipleImpact};
 use holon_ethics::{
-    Assessment, Ethics, Gate, Input, NoLicences, RiskLevel, assess, combine, gate, gate_bytes,
-    read_model_report,
+    Assessment, AssessmentInput, EthicsDecision, EthicsReport, NoLicenceLookup, RiskLevel, assess, combine,
+    gate, gate_bytes, read_model_report,
 };
 use proptest::prelude::*;
 
 fn clean() -> Assessment {
-    assess(&Input { goal: "Fix a typo".into(), goal_id: Some("g1".into()), ..Input::default() }, &NoLicences)
+    assess(
+        &AssessmentInput {
+            goal: "Fix a typo".into(),
+            goal_id: Some("g1".into()),
+            ..AssessmentInput::default()
+        },
+        &NoLicenceLookup,
+    )
 }
 
 fn dangerous() -> Assessment {
     let patch = "diff --git a/x.sh b/x.sh\n--- /dev/null\n+++ b/x.sh\n@@ -0,0 +1,2 @@\n+#!/bin/sh\n+rm -rf / --no-preserve-root\n";
-    let assessment = assess(&Input { patch: patch.into(), ..Input::default() }, &NoLicences);
+    let assessment =
+        assess(&AssessmentInput { patch: patch.into(), ..AssessmentInput::default() }, &NoLicenceLookup);
     assert!(assessment.risk_level.blocks());
     assessment
 }
 
-fn report(is_approved: bool, risk_level: RiskLevel) -> Ethics {
+fn report(is_approved: bool, risk_level: RiskLevel) -> EthicsReport {
     let impact =
         PrincipleImpact { principle: "safety".into(), impact: "none".into(), rationale: "read it".into() };
-    Ethics {
+    EthicsReport {
         request_id: Some("forged".into()),
         goal_id: Some("forged".into()),
         risk_level,
@@ -38,16 +46,17 @@ fn report(is_approved: bool, risk_level: RiskLevel) -> Ethics {
     }
 }
 
-fn passes(report: &Ethics) -> bool {
-    gate(report) == Gate::Approved
+fn passes(report: &EthicsReport) -> bool {
+    gate(report) == EthicsDecision::Approved
 }
 
 #[test]
 fn inv_12_ethics_fails_closed_without_a_sound_model_report() {
-    let empty = Ethics { approval_justification: " ".into(), ..report(true, RiskLevel::Low) };
-    let bare = Ethics { principle_impacts: vec![], ..report(true, RiskLevel::Low) };
-    let own = Check { id: "x".into(), status: CheckStatus::Fail, detail: String::new(), severity: None };
-    let contradicts = Ethics { checks: vec![own], ..report(true, RiskLevel::Low) };
+    let empty = EthicsReport { approval_justification: " ".into(), ..report(true, RiskLevel::Low) };
+    let bare = EthicsReport { principle_impacts: vec![], ..report(true, RiskLevel::Low) };
+    let own =
+        EthicsCheck { id: "x".into(), status: CheckStatus::Fail, detail: String::new(), severity: None };
+    let contradicts = EthicsReport { checks: vec![own], ..report(true, RiskLevel::Low) };
     let unsound = [
         None,
         Some(Err(vec![])),
@@ -70,7 +79,7 @@ fn inv_12_ethics_fails_closed_without_a_sound_model_report() {
     assert!(passes(&combine(&clean(), Some(Ok(report(true, RiskLevel::Medium))), true)));
 }
 
-fn problem() -> Problem {
+fn problem() -> ArtifactProblem {
     read_model_report(b"{").unwrap_err().remove(0)
 }
 
@@ -141,7 +150,7 @@ fn a_missing_or_unreadable_report_blocks() {
     for bytes in
         [None, Some(&b""[..]), Some(b"{}"), Some(b"null"), Some(b"\xff"), Some(b"{\"is_approved\": true}")]
     {
-        assert!(matches!(gate_bytes(bytes), Gate::Blocked { .. }), "{bytes:?}");
+        assert!(matches!(gate_bytes(bytes), EthicsDecision::Blocked { .. }), "{bytes:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use holon_ethics::{ChangedFile, Input, NoLicences, assess, combine, gate, prompt};
+use holon_ethics::{AssessedFile, AssessmentInput, NoLicenceLookup, assess, combine, gate, prompt};
 use proptest::prelude::*;
 
 fn added(path: &str, text: &str) -> Vec<u8> {
@@ -96,20 +96,20 @@ proptest! {
         let text = pieces.concat();
         let mut patch = added(&path, &text);
         patch.extend(&raw);
-        let file = ChangedFile { path, before: Some(raw), after: Some(text.into_bytes()) };
-        let input = Input { goal, patch, files: vec![file], project_licence: Some("MIT".into()), ..Input::default() };
-        let assessment = assess(&input, &NoLicences);
+        let file = AssessedFile { path, before: Some(raw), after: Some(text.into_bytes()) };
+        let input = AssessmentInput { goal, patch, files: vec![file], project_licence: Some("MIT".into()), ..AssessmentInput::default() };
+        let assessment = assess(&input, &NoLicenceLookup);
         let report = combine(&assessment, None, false);
         let _ = (gate(&report), report.to_markdown(), prompt::section(&assessment, &[]));
-        prop_assert_eq!(assess(&input, &NoLicences), assessment);
+        prop_assert_eq!(assess(&input, &NoLicenceLookup), assessment);
     }
 
     #[test]
     fn an_excerpt_never_holds_the_secret(body in "[A-Za-z0-9]{36}", before in "[a-z =\"'(]{0,20}", after in "[a-z \"');]{0,20}") {
         let secret = format!("ghp_{body}");
         let line = format!("{before} {secret} {after} {secret}");
-        let input = Input { goal: secret.clone(), patch: added("src/a.py", &format!("{line}\nprint({secret})\nrm -rf / {secret}")), ..Input::default() };
-        let assessment = assess(&input, &NoLicences);
+        let input = AssessmentInput { goal: secret.clone(), patch: added("src/a.py", &format!("{line}\nprint({secret})\nrm -rf / {secret}")), ..AssessmentInput::default() };
+        let assessment = assess(&input, &NoLicenceLookup);
         let report = combine(&assessment, None, true);
         let told = serde_json::to_string(&report).unwrap() + &report.to_markdown() + &prompt::section(&assessment, &[]);
         prop_assert!(!told.contains(&secret), "{}", told);
@@ -119,7 +119,7 @@ proptest! {
     #[test]
     fn a_password_is_not_shown_either(password in "[A-Z][a-z]{4}[0-9]{3}[!#$][A-Za-z0-9]{6}") {
         let text = format!("db_password = \"{password}\"\nprint(db_password)  # {password}");
-        let assessment = assess(&Input { patch: added("app/db.py", &text), ..Input::default() }, &NoLicences);
+        let assessment = assess(&AssessmentInput { patch: added("app/db.py", &text), ..AssessmentInput::default() }, &NoLicenceLookup);
         let told = serde_json::to_string(&combine(&assessment, None, true)).unwrap();
         if assessment.findings.iter().any(|finding| finding.rule == "named-credential") {
             prop_assert!(!told.contains(&password), "{}", told);
@@ -148,13 +148,13 @@ fn hostile_lines_are_read_in_time() {
         repeat("-----BEGIN "),
     ] {
         for path in ["src/a.py", "a.sh", "data.csv"] {
-            let input = Input {
+            let input = AssessmentInput {
                 goal: line.chars().take(2000).collect(),
                 patch: added(path, &line),
-                ..Input::default()
+                ..AssessmentInput::default()
             };
-            let assessment = assess(&input, &NoLicences);
-            assert_eq!(assessment.checks.len(), holon_ethics::CheckId::ALL.len());
+            let assessment = assess(&input, &NoLicenceLookup);
+            assert_eq!(assessment.checks.len(), holon_ethics::EthicsCheckId::ALL.len());
         }
     }
 }
@@ -178,7 +178,7 @@ proptest! {
         let path = format!("src/a.{ending}");
         let mut patch = added(&path, &(pieces.concat() + &signs));
         patch.extend(bytes.split(|b| *b == b'\n').flat_map(|line| [b"+", line, b"\n"].concat()));
-        let input = Input { patch, ..Input::default() };
-        prop_assert_eq!(assess(&input, &NoLicences).checks.len(), holon_ethics::CheckId::ALL.len());
+        let input = AssessmentInput { patch, ..AssessmentInput::default() };
+        prop_assert_eq!(assess(&input, &NoLicenceLookup).checks.len(), holon_ethics::EthicsCheckId::ALL.len());
     }
 }

@@ -4,45 +4,47 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use holon_core::event::{Body, Sink};
+use holon_core::event::{EventBody, EventSink};
 use holon_core::ids::RunId;
 use holon_core::manifest::{AuditHead, DecidedBy, ErrorInfo, Manifest};
-use holon_core::mode::Catalog;
-use holon_core::outcome::{Outcome, Status};
+use holon_core::mode::ModeCatalog;
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_core::redact::Redactor;
 use holon_host::record::now;
-use holon_host::run::{Applied, apply};
-use holon_host::store::{RunFolder, RunRecord, Store, copy_last_events, copy_out, write_durable};
-use holon_host::{Cancel, Finished, Host, HostError, Places, RunPlan, RunRequest, modes, release};
+use holon_host::run::{AppliedRun, apply};
+use holon_host::store::{RunFolder, RunRecord, RunStore, copy_last_events, copy_out, write_durable};
+use holon_host::{
+    FinishedRun, HolonFolders, Host, HostError, ModelCancel, RunPlan, RunRequest, modes, release,
+};
 
-use crate::audit::Audit;
+use crate::audit::AuditTrail;
 use crate::builtin;
-use crate::definition::{Definition, Work};
+use crate::definition::{FlowDefinition, StepWork};
 use crate::deliver;
 use crate::dispatch::Dispatcher;
 use crate::driver::drive;
 use crate::error::FlowError;
 use crate::folder::{FlowFolder, load, steps_state};
 use crate::gate::{GateMode, Gatekeeper};
-use crate::journal::Journal;
-use crate::live::Live;
+use crate::journal::FlowJournal;
+use crate::live::LiveFlow;
 use crate::sealed;
-use crate::state::{Gate, Progress, State};
-use crate::step::{Asked, Extra, profile};
+use crate::state::{FlowState, FlowStepProgress, StepGate};
+use crate::step::{FlowRequest, StepExtras, profile};
 
 /// Makes a host whose state is where the given places say.
-pub type MakeHost<'a> = dyn Fn(Places) -> Host + Sync + 'a;
+pub type MakeHost<'a> = dyn Fn(HolonFolders) -> Host + Sync + 'a;
 
 /// Carries flows out.
 pub struct Conductor<'a> {
     /// Where state, cache and configuration live.
-    pub places: Places,
+    pub places: HolonFolders,
     /// Makes the hosts: the steps of a flow are kept inside it, so their host has a state folder of its own.
     pub host: &'a MakeHost<'a>,
 }
 
 /// How a flow is to be carried out this time.
-pub struct Order<'a> {
+pub struct FlowOrder<'a> {
     /// What was asked for, with paths relative to `base`.
     pub request: RunRequest,
     /// The folder the command was given in.
@@ -52,38 +54,38 @@ pub struct Order<'a> {
     /// Who is asked.
     pub gatekeeper: &'a mut dyn Gatekeeper,
     /// Receives the events of the flow and of its steps' runs.
-    pub sink: &'a mut dyn Sink,
+    pub sink: &'a mut dyn EventSink,
     /// Ends it.
-    pub cancel: &'a Cancel,
+    pub cancel: &'a ModelCancel,
 }
 
 impl Conductor<'_> {
     /// Works out what each run of a flow means, without starting anything: its name and its plan.
     pub fn plan(
         &self,
-        definition: &Definition,
+        definition: &FlowDefinition,
         request: RunRequest,
         base: &Path,
     ) -> Result<Vec<(String, RunPlan)>, FlowError> {
-        self.plan_steps(definition, &Asked::new(request, base)?.without_secrets(&self.redactor()))
+        self.plan_steps(definition, &FlowRequest::new(request, base)?.without_secrets(&self.redactor()))
     }
 
     /// Starts a flow; an error means that nothing was started. `asked` is kept and comes back with [`load`], so that the
     /// caller can make the same request when the flow is resumed.
     pub fn start(
         &self,
-        definition: &Definition,
+        definition: &FlowDefinition,
         asked: serde_json::Value,
-        order: Order<'_>,
-    ) -> Result<Finished, FlowError> {
+        order: FlowOrder<'_>,
+    ) -> Result<FinishedRun, FlowError> {
         let (request, base) = (order.request.clone(), order.base.clone());
         let redactor = self.redactor();
-        let wanted = Asked::new(request, &base)?.without_secrets(&redactor);
+        let wanted = FlowRequest::new(request, &base)?.without_secrets(&redactor);
         let plans = self.plan_steps(definition, &wanted)?;
         let Some((_, plan)) = plans.first() else {
             return Err(FlowError::Definition { file: definition.name.clone(), message: "no run".into() });
         };
-        let store = Store::of(&self.places, &plan.workspace);
+        let store = RunStore::of(&self.places, &plan.workspace);
         store.sweep()?;
         let record = RunRecord {
             id: new_id(),
@@ -96,7 +98,7 @@ impl Conductor<'_> {
             finished: false,
             applied_at: None,
         };
-        let mut state = State::new(record.id.clone(), definition, asked);
+        let mut state = FlowState::new(record.id.clone(), definition, asked);
         state.spec_sha256 = wanted.spec_sha256();
         state.max_cost_usd = wanted.max_cost_usd();
         let folder = FlowFolder::create(&self.places, store.folder(), &record, redactor)?;
@@ -108,8 +110,8 @@ impl Conductor<'_> {
         &self,
         folder: RunFolder,
         message: Option<String>,
-        order: Order<'_>,
-    ) -> Result<Finished, FlowError> {
+        order: FlowOrder<'_>,
+    ) -> Result<FinishedRun, FlowError> {
         let before = load(&folder)?.ok_or_else(|| not_a_flow(&folder))?;
         let definition = builtin::find(&before.flow)?.ok_or_else(|| {
             FlowError::resume(
@@ -118,7 +120,7 @@ impl Conductor<'_> {
             )
         })?;
         let redactor = self.redactor();
-        let wanted = Asked::new(order.request.clone(), &order.base)?.without_secrets(&redactor);
+        let wanted = FlowRequest::new(order.request.clone(), &order.base)?.without_secrets(&redactor);
         if wanted.spec_sha256() != before.spec_sha256 {
             return Err(FlowError::resume(
                 "the spec is not the one the flow was started with",
@@ -132,16 +134,16 @@ impl Conductor<'_> {
 
     fn plan_steps(
         &self,
-        definition: &Definition,
-        asked: &Asked,
+        definition: &FlowDefinition,
+        asked: &FlowRequest,
     ) -> Result<Vec<(String, RunPlan)>, FlowError> {
         let host = (self.host)(self.places.clone());
         let catalog = self.catalog(asked)?;
         let mut plans = Vec::new();
         for (place, step) in definition.steps.iter().enumerate() {
-            let Work::Run(work) = &step.work else { continue };
+            let StepWork::Run(work) = &step.work else { continue };
             let money_left = asked.max_cost_usd();
-            let extra = Extra { files: &[], message: false, money_left };
+            let extra = StepExtras { files: &[], message: false, money_left };
             let request = asked.step(definition, place, &profile(&catalog, work)?, extra)?;
             let plan = host.plan(&request)?;
             asked.refuse_without_effect(&plan)?;
@@ -156,39 +158,40 @@ impl Conductor<'_> {
         Redactor::new(secrets.iter().map(|(name, value)| (name, value)))
     }
 
-    fn catalog(&self, asked: &Asked) -> Result<Catalog, FlowError> {
+    fn catalog(&self, asked: &FlowRequest) -> Result<ModeCatalog, FlowError> {
         Ok(modes::catalog(&self.places, asked.request.workspace.as_deref())?)
     }
 
     fn conduct(
         &self,
-        definition: &Definition,
-        mut state: State,
+        definition: &FlowDefinition,
+        mut state: FlowState,
         folder: FlowFolder,
-        asked: &Asked,
-        order: Order<'_>,
-    ) -> Result<Finished, FlowError> {
+        asked: &FlowRequest,
+        order: FlowOrder<'_>,
+    ) -> Result<FinishedRun, FlowError> {
         let began = Instant::now();
-        let Order { gates, gatekeeper, sink, cancel, .. } = order;
+        let FlowOrder { gates, gatekeeper, sink, cancel, .. } = order;
         let record = folder.run().record()?;
         let catalog = self.catalog(asked)?;
-        let host = (self.host)(Places { state: steps_state(folder.run().path()), ..self.places.clone() });
+        let host =
+            (self.host)(HolonFolders { state: steps_state(folder.run().path()), ..self.places.clone() });
         let events = folder.run().evidence().join("events.jsonl");
-        let mut journal = Journal::open(record.id.clone(), &events, &host.secrets, sink)?;
-        journal.emit(Body::RunStarted {
+        let mut journal = FlowJournal::open(record.id.clone(), &events, &host.secrets, sink)?;
+        journal.emit(EventBody::RunStarted {
             mode: definition.name.clone(),
             goal: record.goal.clone(),
             agent: record.agent.clone(),
         });
         for message in asked.warnings.clone() {
-            journal.emit(Body::Warning { message });
+            journal.emit(EventBody::Warning { message });
         }
         if let Some(body) = opened_by_resuming(&state) {
             journal.emit(body);
         }
         let dispatcher = Dispatcher::new(self.places.clone());
         dispatcher.begin_whole(&host);
-        let mut live = Live {
+        let mut live = LiveFlow {
             definition,
             asked,
             catalog: &catalog,
@@ -203,7 +206,7 @@ impl Conductor<'_> {
         let failure = drive(definition, &mut state, gates, &mut live).err();
         let journal = live.journal;
         state.elapsed_ms += began.elapsed().as_millis() as u64;
-        let audit_head = Audit::of(&self.places.state).written_down();
+        let audit_head = AuditTrail::of(&self.places.state).written_down();
         let apply = asked.request.apply.then_some(&self.places);
         let finished = seal(definition, state, folder, &record, apply, journal, failure, audit_head);
         let over = RunFolder::open(finished.folder.clone());
@@ -214,36 +217,38 @@ impl Conductor<'_> {
 }
 
 /// The decision that resuming was, if a step waits behind a gate it opened.
-fn opened_by_resuming(state: &State) -> Option<Body> {
-    state.steps.iter().filter(|step| step.progress == Progress::Waiting && step.runs.is_empty()).find_map(
-        |step| {
-            let Gate::Decided(gate) = &step.gate else { return None };
-            (gate.by == DecidedBy::Resume).then(|| Body::GateDecided {
+fn opened_by_resuming(state: &FlowState) -> Option<EventBody> {
+    state
+        .steps
+        .iter()
+        .filter(|step| step.progress == FlowStepProgress::Waiting && step.runs.is_empty())
+        .find_map(|step| {
+            let StepGate::Decided(gate) = &step.gate else { return None };
+            (gate.by == DecidedBy::Resume).then(|| EventBody::GateDecided {
                 step: step.name.clone(),
                 decision: gate.decision,
                 by: gate.by,
                 comment: gate.comment.clone(),
             })
-        },
-    )
+        })
 }
 
 /// Writes the manifest whatever happened before, copies the artifacts out, and ends the flow.
 #[allow(clippy::too_many_arguments)]
 fn seal(
-    definition: &Definition,
-    mut state: State,
+    definition: &FlowDefinition,
+    mut state: FlowState,
     mut folder: FlowFolder,
     record: &RunRecord,
-    wants_apply: Option<&Places>,
-    mut journal: Journal<'_>,
+    wants_apply: Option<&HolonFolders>,
+    mut journal: FlowJournal<'_>,
     failure: Option<FlowError>,
     audit_head: Option<AuditHead>,
-) -> Finished {
+) -> FinishedRun {
     let mut manifest = deliver::conclude(definition, &state, &folder, failure.as_ref()).unwrap_or_else(|e| {
         let mut manifest = deliver::begun(definition, &state, record);
         manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), e.to_string()) });
-        manifest.conclude(Status::Failed, Outcome::Failure);
+        manifest.conclude(RunStatus::Failed, RunOutcome::Failure);
         manifest
     });
     redact(&mut manifest, &journal);
@@ -257,7 +262,7 @@ fn seal(
         let message = format!("the artifacts could not be copied to {}: {e}", out.display());
         let place = format!("they are in {}", folder.run().output().display());
         manifest.error = Some(ErrorInfo::new("out", message).with_hint(place));
-        manifest.conclude(manifest.status, Outcome::Failure);
+        manifest.conclude(manifest.status, RunOutcome::Failure);
         written = write_manifest(&folder, &manifest);
     }
     state.sealed = true;
@@ -265,10 +270,10 @@ fn seal(
     if let Err(e) = written.and_then(|()| folder.save(&state)).and_then(|()| folder.finish()) {
         let message = format!("the end of the flow could not be written: {e}");
         manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), message) });
-        manifest.conclude(Status::Failed, Outcome::Failure);
+        manifest.conclude(RunStatus::Failed, RunOutcome::Failure);
     }
     let applied = apply_if_asked(&folder, wants_apply, &mut journal);
-    journal.emit(Body::RunFinished {
+    journal.emit(EventBody::RunFinished {
         status: manifest.status,
         outcome: manifest.outcome,
         exit_code: manifest.exit_code,
@@ -277,10 +282,10 @@ fn seal(
     if let Some(out) = &copied {
         copy_last_events(folder.run(), out);
     }
-    Finished { folder: folder.run().path().to_owned(), manifest, out: copied, applied }
+    FinishedRun { folder: folder.run().path().to_owned(), manifest, out: copied, applied }
 }
 
-fn redact(manifest: &mut Manifest, journal: &Journal<'_>) {
+fn redact(manifest: &mut Manifest, journal: &FlowJournal<'_>) {
     if let Some(error) = &mut manifest.error {
         error.message = journal.redact(&error.message);
     }
@@ -294,13 +299,13 @@ fn write_manifest(folder: &FlowFolder, manifest: &Manifest) -> Result<(), FlowEr
 
 fn apply_if_asked(
     folder: &FlowFolder,
-    wanted: Option<&Places>,
-    journal: &mut Journal<'_>,
-) -> Option<Result<Applied, HostError>> {
+    wanted: Option<&HolonFolders>,
+    journal: &mut FlowJournal<'_>,
+) -> Option<Result<AppliedRun, HostError>> {
     let places = wanted.filter(|_| release::applies_by_itself(folder.run()))?;
     let applied = apply(folder.run(), places);
     if let Err(e) = &applied {
-        journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") });
+        journal.emit(EventBody::Warning { message: format!("the patch was not applied: {e}") });
     }
     Some(applied)
 }

@@ -9,35 +9,35 @@ use crate::error::FlowError;
 
 /// A flow, read and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
+pub struct FlowDefinition {
     /// The name `--mode` takes.
     pub name: String,
     /// One sentence.
     pub description: String,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StepDefinition>,
 }
 
 /// One step of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct StepDefinition {
     /// Its name in the flow.
     pub name: String,
     /// What it does.
-    pub work: Work,
+    pub work: StepWork,
     /// Whether a gate stands before it.
     pub gate: bool,
     /// What must be so for the step to be needed.
-    pub when: Option<Condition>,
+    pub when: Option<StepCondition>,
     /// What it hands over as the flow's own artifacts; later steps win.
-    pub deliver: Vec<FileName>,
+    pub deliver: Vec<ArtifactFileName>,
 }
 
 /// What a step does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Work {
+pub enum StepWork {
     /// A run in a mode, with walls of its own.
-    Run(RunWork),
+    Run(StepRunWork),
     /// The host looks whether the findings of a review are gone from the result.
     Findings {
         /// The step that found them.
@@ -49,11 +49,11 @@ pub enum Work {
 
 /// A run in a mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunWork {
+pub struct StepRunWork {
     /// The mode, by its canonical name.
     pub mode: String,
     /// What earlier steps hand to it.
-    pub context: Vec<Handed>,
+    pub context: Vec<HandedFile>,
     /// What the agent is told besides the goal.
     pub brief: Option<String>,
     /// Whether `--check` and the spec's checks are for this step.
@@ -64,14 +64,14 @@ pub struct RunWork {
 
 /// A file of an earlier step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Handed {
+pub struct HandedFile {
     /// The step.
     pub step: String,
     /// The file.
-    pub file: FileName,
+    pub file: ArtifactFileName,
 }
 
-impl Handed {
+impl HandedFile {
     /// `step/file`, the way manifests and messages name it.
     pub fn label(&self) -> String {
         format!("{}/{}", self.step, self.file.name)
@@ -80,7 +80,7 @@ impl Handed {
 
 /// An artifact's name; `?` after it says that it may be missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileName {
+pub struct ArtifactFileName {
     /// The name in the output folder.
     pub name: String,
     /// Whether it may be missing.
@@ -90,30 +90,30 @@ pub struct FileName {
 /// What must be so for a step to be needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Condition {
+pub enum StepCondition {
     /// The last review before it found something.
     Findings,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct FlowFile {
     name: String,
     description: String,
     #[serde(default)]
-    step: Vec<StepTable>,
+    step: Vec<FlowStepTable>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StepTable {
+struct FlowStepTable {
     name: String,
     mode: Option<String>,
     findings: Option<String>,
     result: Option<String>,
     #[serde(default)]
     gate: bool,
-    when: Option<Condition>,
+    when: Option<StepCondition>,
     #[serde(default)]
     context: Vec<String>,
     brief: Option<String>,
@@ -125,11 +125,11 @@ struct StepTable {
     deliver: Vec<String>,
 }
 
-impl Definition {
+impl FlowDefinition {
     /// Reads a definition; `file` is used in messages.
     pub fn parse(text: &str, file: &str) -> Result<Self, FlowError> {
         let wrong = |message: String| FlowError::Definition { file: file.to_owned(), message };
-        let read: File = toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
+        let read: FlowFile = toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
         let steps = read.step.into_iter().map(step).collect::<Result<_, _>>().map_err(wrong)?;
         let definition = Self { name: read.name, description: read.description, steps };
         definition.check().map_err(wrong)?;
@@ -145,7 +145,10 @@ impl Definition {
         if !is_name(&self.name) {
             return Err(format!("`name` is `{}`; write lower-case letters, digits and dashes", self.name));
         }
-        if !matches!(self.steps.first(), Some(Step { work: Work::Run(_), gate: false, when: None, .. })) {
+        if !matches!(
+            self.steps.first(),
+            Some(StepDefinition { work: StepWork::Run(_), gate: false, when: None, .. })
+        ) {
             return Err("the first step must be a run, without a gate or a condition before it".into());
         }
         let mut earlier: BTreeSet<&str> = BTreeSet::new();
@@ -156,8 +159,8 @@ impl Definition {
                 return Err(here("its name must be lower-case letters, digits and dashes".into()));
             }
             let from: Vec<&str> = match &step.work {
-                Work::Run(run) => run.context.iter().map(|handed| handed.step.as_str()).collect(),
-                Work::Findings { of, result } => vec![of, result],
+                StepWork::Run(run) => run.context.iter().map(|handed| handed.step.as_str()).collect(),
+                StepWork::Findings { of, result } => vec![of, result],
             };
             if let Some(unknown) = from.iter().find(|name| !runs.contains(*name)) {
                 return Err(here(format!("`{unknown}` is no run before it")));
@@ -165,7 +168,7 @@ impl Definition {
             if !earlier.insert(&step.name) {
                 return Err(here("there are two of that name".into()));
             }
-            if matches!(step.work, Work::Run(_)) {
+            if matches!(step.work, StepWork::Run(_)) {
                 runs.insert(&step.name);
             }
         }
@@ -173,7 +176,7 @@ impl Definition {
     }
 }
 
-fn step(table: StepTable) -> Result<Step, String> {
+fn step(table: FlowStepTable) -> Result<StepDefinition, String> {
     let here = |message: &str| format!("step `{}`: {message}", table.name);
     let work = match (&table.mode, &table.findings) {
         (Some(mode), None) => {
@@ -185,7 +188,7 @@ fn step(table: StepTable) -> Result<Step, String> {
                 context.ok_or_else(|| here("`context` entries look like `step/file` or `step/file?`"))?;
             let (brief, checks, tests_may_change) =
                 (table.brief.clone(), table.checks, table.tests_may_change);
-            Work::Run(RunWork { mode: mode.clone(), context, brief, checks, tests_may_change })
+            StepWork::Run(StepRunWork { mode: mode.clone(), context, brief, checks, tests_may_change })
         }
         (None, Some(of)) => {
             let result =
@@ -198,24 +201,24 @@ fn step(table: StepTable) -> Result<Step, String> {
             {
                 return Err(here("the host takes it, so it has no gate, checks, brief or context"));
             }
-            Work::Findings { of: of.clone(), result }
+            StepWork::Findings { of: of.clone(), result }
         }
         _ => return Err(here("give either `mode` or `findings`")),
     };
     let deliver = table.deliver.iter().map(|text| file_name(text)).collect::<Option<_>>();
     let deliver = deliver.ok_or_else(|| here("`deliver` entries are names of artifacts, as in `plan.md`"))?;
-    Ok(Step { name: table.name, work, gate: table.gate, when: table.when, deliver })
+    Ok(StepDefinition { name: table.name, work, gate: table.gate, when: table.when, deliver })
 }
 
-fn handed(text: &str) -> Option<Handed> {
+fn handed(text: &str) -> Option<HandedFile> {
     let (step, file) = text.split_once('/')?;
-    Some(Handed { step: step.to_owned(), file: file_name(file)? })
+    Some(HandedFile { step: step.to_owned(), file: file_name(file)? })
 }
 
-fn file_name(text: &str) -> Option<FileName> {
+fn file_name(text: &str) -> Option<ArtifactFileName> {
     let name = text.strip_suffix('?').unwrap_or(text);
     artifact::check_name(name).ok()?;
-    Some(FileName { name: name.to_owned(), optional: name.len() < text.len() })
+    Some(ArtifactFileName { name: name.to_owned(), optional: name.len() < text.len() })
 }
 
 fn is_name(text: &str) -> bool {
@@ -236,7 +239,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_place() {
         let check = |more: &str, expected: &str| {
-            let error = Definition::parse(&format!("{FIRST}{more}"), "f.toml").unwrap_err().to_string();
+            let error = FlowDefinition::parse(&format!("{FIRST}{more}"), "f.toml").unwrap_err().to_string();
             assert!(error.starts_with("f.toml: ") && error.contains(expected), "{more}: {error}");
         };
         check("[[step]]\nname = \"b\"\n", "step `b`: give either `mode` or `findings`");
@@ -253,16 +256,16 @@ mod tests {
         check("[[step]]\nname = \"b\"\nfindings = \"a\"\n", "`result` must name");
         check("[[step]]\nname = \"b\"\nfindings = \"a\"\nresult = \"a\"\ngate = true\n", "the host takes it");
         let gated = FIRST.replace("mode = \"plan\"", "mode = \"plan\"\ngate = true");
-        assert!(Definition::parse(&gated, "f").unwrap_err().to_string().contains("the first step"));
-        assert!(Definition::parse("name = \"f\"\ndescription = \"x\"\n", "f").is_err());
-        assert!(Definition::parse(FIRST, "f").is_ok());
+        assert!(FlowDefinition::parse(&gated, "f").unwrap_err().to_string().contains("the first step"));
+        assert!(FlowDefinition::parse("name = \"f\"\ndescription = \"x\"\n", "f").is_err());
+        assert!(FlowDefinition::parse(FIRST, "f").is_ok());
     }
 
     proptest! {
         #[test]
         fn parsing_never_panics(text in "\\PC{0,200}", tail in "[a-z\\[\\]\"=\\n /?.]{0,120}") {
-            let _ = Definition::parse(&text, "f");
-            let _ = Definition::parse(&format!("{FIRST}{tail}"), "f");
+            let _ = FlowDefinition::parse(&text, "f");
+            let _ = FlowDefinition::parse(&format!("{FIRST}{tail}"), "f");
         }
     }
 }

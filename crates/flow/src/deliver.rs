@@ -2,24 +2,25 @@
 
 use std::fs;
 
-use holon_core::artifact::findings::Findings;
+use holon_core::artifact::findings::FindingsReport;
 use holon_core::digest::sha256;
 use holon_core::ids::RunId;
 use holon_core::manifest::{
-    Artifact, Changes, ErrorInfo, FlowGate, FlowInfo, FlowStep, Manifest, PhaseTiming, StepProgress, Usage,
+    ArtifactRecord, ChangeSize, ErrorInfo, FlowGate, FlowInfo, FlowStep, Manifest, PhaseTiming, StepProgress,
+    UsageTotals,
 };
-use holon_core::outcome::{Outcome, Status};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::HostError;
-use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
+use holon_host::store::{RunFolder, RunRecord, RunStore, write_durable};
 
-use crate::definition::{Definition, Work};
+use crate::definition::{FlowDefinition, StepWork};
 use crate::error::FlowError;
 use crate::folder::{FlowFolder, resume_command};
-use crate::state::{Done, Ended, Gate, Progress, State};
+use crate::state::{FinishedStep, FlowEnd, FlowState, FlowStepProgress, StepGate};
 use crate::summary;
 
 /// A manifest for the case that the process dies: failed until proven otherwise, and how to go on.
-pub(crate) fn begun(definition: &Definition, state: &State, record: &RunRecord) -> Manifest {
+pub(crate) fn begun(definition: &FlowDefinition, state: &FlowState, record: &RunRecord) -> Manifest {
     let mut manifest = Manifest::begun(record.id.clone(), definition.name.clone(), record.started_at.clone());
     manifest.metadata.mode.clone_from(&definition.name);
     manifest.metadata.agent.name.clone_from(&record.agent);
@@ -29,20 +30,20 @@ pub(crate) fn begun(definition: &Definition, state: &State, record: &RunRecord) 
 }
 
 /// The steps as the manifest tells them.
-fn info(definition: &Definition, state: &State, record: &RunRecord) -> FlowInfo {
+fn info(definition: &FlowDefinition, state: &FlowState, record: &RunRecord) -> FlowInfo {
     let steps = definition.steps.iter().zip(&state.steps).map(|(step, now)| {
         let done = now.done();
         let progress = match &now.progress {
-            Progress::Waiting => StepProgress::Waiting,
-            Progress::Running { .. } => StepProgress::Running,
-            Progress::Done(_) => StepProgress::Done,
-            Progress::Skipped { .. } => StepProgress::Skipped,
+            FlowStepProgress::Waiting => StepProgress::Waiting,
+            FlowStepProgress::Running { .. } => StepProgress::Running,
+            FlowStepProgress::Done(_) => StepProgress::Done,
+            FlowStepProgress::Skipped { .. } => StepProgress::Skipped,
         };
         FlowStep {
             name: step.name.clone(),
             mode: match &step.work {
-                Work::Run(run) => Some(run.mode.clone()),
-                Work::Findings { .. } => None,
+                StepWork::Run(run) => Some(run.mode.clone()),
+                StepWork::Findings { .. } => None,
             },
             state: progress,
             run_id: done.and_then(|d| d.run.clone()).or_else(|| now.runs.last().cloned()),
@@ -52,16 +53,16 @@ fn info(definition: &Definition, state: &State, record: &RunRecord) -> FlowInfo 
             duration_ms: done.map_or(0, |d| d.duration_ms),
             context: now.handed.clone(),
             gate: match &now.gate {
-                Gate::Decided(gate) => Some(FlowGate::clone(gate)),
-                Gate::Ahead | Gate::Reached { .. } => None,
+                StepGate::Decided(gate) => Some(FlowGate::clone(gate)),
+                StepGate::Ahead | StepGate::Reached { .. } => None,
             },
             skipped: match &now.progress {
-                Progress::Skipped { why } => Some(why.clone()),
+                FlowStepProgress::Skipped { why } => Some(why.clone()),
                 _ => None,
             },
         }
     });
-    let over = state.ended == Some(Ended::Complete);
+    let over = state.ended == Some(FlowEnd::Complete);
     FlowInfo {
         steps: steps.collect(),
         resume: (!over).then(|| resume_command(&record.id, &record.workspace)),
@@ -70,8 +71,8 @@ fn info(definition: &Definition, state: &State, record: &RunRecord) -> FlowInfo 
 
 /// Fills the output folder from the steps that are done, and says what the whole is worth.
 pub(crate) fn conclude(
-    definition: &Definition,
-    state: &State,
+    definition: &FlowDefinition,
+    state: &FlowState,
     folder: &FlowFolder,
     failure: Option<&FlowError>,
 ) -> Result<Manifest, FlowError> {
@@ -81,7 +82,7 @@ pub(crate) fn conclude(
     folder.run().clear_output()?;
     // Never without one, whenever the process dies.
     write_durable(&folder.run().output().join("manifest.json"), manifest.to_json().as_bytes())?;
-    let mut gathered = Gathered::default();
+    let mut gathered = GatheredOutputs::default();
     describe(&mut manifest, definition, state, |step, run, seen| folder.manifest(step, run, seen).ok());
     let collected = failure
         .map_or(Ok(()), |_| Err(None))
@@ -89,14 +90,14 @@ pub(crate) fn conclude(
     if let Err(found) = &collected
         && let Some(problem) = found.as_ref().or(failure)
     {
-        (status, outcome) = (Status::Failed, Outcome::Failure);
+        (status, outcome) = (RunStatus::Failed, RunOutcome::Failure);
         let info = ErrorInfo { hint: problem.hint(), ..ErrorInfo::new(problem.kind(), problem.to_string()) };
         error = Some(info);
     }
     gathered.add_summary(definition, state, folder)?;
     let missing = gathered.rows.iter().find(|row| row.required && !row.valid);
-    if let Some(row) = missing.filter(|_| outcome == Outcome::Success) {
-        outcome = Outcome::Failure;
+    if let Some(row) = missing.filter(|_| outcome == RunOutcome::Success) {
+        outcome = RunOutcome::Failure;
         error =
             Some(ErrorInfo::new("artifact_missing", format!("required artifact {} is missing", row.path)));
     }
@@ -109,11 +110,11 @@ pub(crate) fn conclude(
 }
 
 /// Status, outcome and the reason, from how the flow ended.
-fn verdict(state: &State, record: &RunRecord) -> (Status, Outcome, Option<ErrorInfo>) {
+fn verdict(state: &FlowState, record: &RunRecord) -> (RunStatus, RunOutcome, Option<ErrorInfo>) {
     let resume = resume_command(&record.id, &record.workspace);
     let Some(ended) = &state.ended else {
         let error = ErrorInfo::new("interrupted", "the flow was ended before it was over").with_hint(resume);
-        return (Status::Failed, Outcome::Failure, Some(error));
+        return (RunStatus::Failed, RunOutcome::Failure, Some(error));
     };
     let of = |step: &str| state.done(step).and_then(|done| done.error.clone());
     let told = |kind: &str, step: &str| match of(step) {
@@ -121,65 +122,65 @@ fn verdict(state: &State, record: &RunRecord) -> (Status, Outcome, Option<ErrorI
         None => ErrorInfo::new(kind, ended.to_string()),
     };
     match ended {
-        Ended::Complete => {
+        FlowEnd::Complete => {
             let worst = state.worst();
             let step =
                 state.steps.iter().find(|s| !s.accepted && s.done().is_some_and(|d| d.outcome == worst));
-            let error = step.filter(|_| worst != Outcome::Success).map(|s| told("step", &s.name));
-            (Status::Completed, worst, error)
+            let error = step.filter(|_| worst != RunOutcome::Success).map(|s| told("step", &s.name));
+            (RunStatus::Completed, worst, error)
         }
-        Ended::Stopped { .. } => {
+        FlowEnd::Stopped { .. } => {
             let error =
                 ErrorInfo::new("gate", ended.to_string()).with_hint(format!("look at it, then: {resume}"));
-            (Status::Completed, Outcome::NeedsHuman, Some(error))
+            (RunStatus::Completed, RunOutcome::NeedsHuman, Some(error))
         }
-        Ended::NeedsHuman { step } => {
-            (Status::Completed, Outcome::NeedsHuman, Some(told("needs_human", step)))
+        FlowEnd::NeedsHuman { step } => {
+            (RunStatus::Completed, RunOutcome::NeedsHuman, Some(told("needs_human", step)))
         }
-        Ended::Failed { step, error } => {
-            let status = state.done(step).map_or(Status::Failed, |done| done.status);
+        FlowEnd::Failed { step, error } => {
+            let status = state.done(step).map_or(RunStatus::Failed, |done| done.status);
             let error = error.clone().unwrap_or_else(|| told("step", step));
-            (status, Outcome::Failure, Some(error))
+            (status, RunOutcome::Failure, Some(error))
         }
-        Ended::OutOfMoney { .. } => {
+        FlowEnd::OutOfMoney { .. } => {
             let error = ErrorInfo::new("max_cost", ended.to_string())
                 .with_hint("start it anew with a higher --max-cost, or leave it out");
-            (Status::Failed, Outcome::Failure, Some(error))
+            (RunStatus::Failed, RunOutcome::Failure, Some(error))
         }
-        Ended::Cancelled => {
+        FlowEnd::Cancelled => {
             let error =
                 ErrorInfo::new("cancelled", ended.to_string()).with_hint(format!("go on with: {resume}"));
-            (Status::Cancelled, Outcome::Failure, Some(error))
+            (RunStatus::Cancelled, RunOutcome::Failure, Some(error))
         }
     }
 }
 
 /// What the steps hand over.
 #[derive(Default)]
-struct Gathered {
-    rows: Vec<Artifact>,
-    findings: Option<Findings>,
+struct GatheredOutputs {
+    rows: Vec<ArtifactRecord>,
+    findings: Option<FindingsReport>,
     /// The last summary an agent wrote, with its step.
     words: Option<(String, String)>,
 }
 
-impl Gathered {
+impl GatheredOutputs {
     /// Later steps win.
-    fn put(&mut self, row: Artifact) {
+    fn put(&mut self, row: ArtifactRecord) {
         self.rows.retain(|known| known.path != row.path);
         self.rows.push(row);
     }
 
     fn add_summary(
         &mut self,
-        definition: &Definition,
-        state: &State,
+        definition: &FlowDefinition,
+        state: &FlowState,
         folder: &FlowFolder,
     ) -> Result<(), FlowError> {
         let words = self.words.as_ref().map(|(step, text)| (step.as_str(), text.as_str()));
         let text = summary::text(definition, state, self.findings.as_ref(), words);
         write_durable(&folder.run().output().join("summary.md"), text.as_bytes())?;
-        self.put(Artifact {
+        self.put(ArtifactRecord {
             path: "summary.md".into(),
             sha256: Some(sha256(text.as_bytes())),
             bytes: text.len() as u64,
@@ -192,10 +193,10 @@ impl Gathered {
 }
 
 fn gather(
-    definition: &Definition,
-    state: &State,
+    definition: &FlowDefinition,
+    state: &FlowState,
     folder: &FlowFolder,
-    gathered: &mut Gathered,
+    gathered: &mut GatheredOutputs,
 ) -> Result<(), FlowError> {
     for (step, now) in definition.steps.iter().zip(&state.steps) {
         let Some(done) = now.done() else { continue };
@@ -218,10 +219,10 @@ fn gather(
 
 /// The manifest of a flow as its state and its steps' manifests make it, but for its files: what `verify` compares with.
 pub(crate) fn again(
-    definition: &Definition,
-    state: &State,
+    definition: &FlowDefinition,
+    state: &FlowState,
     run: &RunFolder,
-    steps: &Store,
+    steps: &RunStore,
 ) -> Result<Manifest, FlowError> {
     let record = run.record()?;
     let mut manifest = begun(definition, state, &record);
@@ -234,9 +235,9 @@ pub(crate) fn again(
 }
 
 fn deliver(
-    state: &State,
+    state: &FlowState,
     folder: &FlowFolder,
-    gathered: &mut Gathered,
+    gathered: &mut GatheredOutputs,
     step: &str,
     name: &str,
     required: bool,
@@ -247,11 +248,17 @@ fn deliver(
         if required {
             // What the step left is not here, whatever was wrong with it.
             let row = child.and_then(|m| m.artifacts.iter().find(|row| row.path == name).cloned());
-            let row = row.map(|row| Artifact { sha256: None, bytes: 0, valid: false, ..row });
+            let row = row.map(|row| ArtifactRecord { sha256: None, bytes: 0, valid: false, ..row });
             let row = row.filter(|row| !row.problems.is_empty());
             let problems = vec![format!("{step} did not deliver it")];
-            let none =
-                Artifact { path: name.into(), sha256: None, bytes: 0, required, valid: false, problems };
+            let none = ArtifactRecord {
+                path: name.into(),
+                sha256: None,
+                bytes: 0,
+                required,
+                valid: false,
+                problems,
+            };
             gathered.put(row.unwrap_or(none));
         }
         return Ok(());
@@ -282,7 +289,7 @@ fn deliver(
     let parent = target.parent().unwrap_or(&output);
     fs::create_dir_all(parent).map_err(HostError::io("create", parent))?;
     write_durable(&target, &found.bytes)?;
-    gathered.put(Artifact {
+    gathered.put(ArtifactRecord {
         path: name.into(),
         sha256: Some(found.sha256),
         bytes: found.bytes.len() as u64,
@@ -297,14 +304,14 @@ fn deliver(
 /// the last one.
 fn describe(
     manifest: &mut Manifest,
-    definition: &Definition,
-    state: &State,
+    definition: &FlowDefinition,
+    state: &FlowState,
     mut manifest_of: impl FnMut(&str, &RunId, Option<&str>) -> Option<Manifest>,
 ) {
-    let (mut usage, mut change) = (Usage::default(), None);
+    let (mut usage, mut change) = (UsageTotals::default(), None);
     manifest.no_changes = true;
     for (step, now) in definition.steps.iter().zip(&state.steps) {
-        let Some(Done { run: Some(run), manifest_sha256, .. }) = now.done() else { continue };
+        let Some(FinishedStep { run: Some(run), manifest_sha256, .. }) = now.done() else { continue };
         let Some(child) = manifest_of(&step.name, run, manifest_sha256.as_deref()) else { continue };
         if child.artifacts.iter().any(|row| row.path == "diff.patch" && row.valid) {
             let meta = &child.metadata;
@@ -319,12 +326,12 @@ fn describe(
         Some((changes, snapshot, verification)) => {
             (mine.changes, mine.snapshot, mine.verification) = (changes, snapshot, verification);
         }
-        None => mine.changes = Changes { ignored: mine.changes.ignored, ..Changes::default() },
+        None => mine.changes = ChangeSize { ignored: mine.changes.ignored, ..ChangeSize::default() },
     }
 }
 
 /// Takes over what one step's manifest says.
-fn take_over(manifest: &mut Manifest, step: &str, child: Manifest, usage: &mut Usage) {
+fn take_over(manifest: &mut Manifest, step: &str, child: Manifest, usage: &mut UsageTotals) {
     for (phase, timing) in &child.phases {
         let sum = manifest.phases.entry(*phase).or_insert(PhaseTiming { duration_ms: 0, ok: true });
         sum.duration_ms += timing.duration_ms;
@@ -356,7 +363,7 @@ fn take_over(manifest: &mut Manifest, step: &str, child: Manifest, usage: &mut U
 }
 
 /// The runs of a flow's finished steps, by the names of the steps.
-pub(crate) fn step_runs(state: &State, folder: &FlowFolder) -> Vec<(String, RunFolder)> {
+pub(crate) fn step_runs(state: &FlowState, folder: &FlowFolder) -> Vec<(String, RunFolder)> {
     let done = state.steps.iter().filter_map(|step| Some((step, step.done()?.run.as_ref()?)));
     done.map(|(step, run)| (step.name.clone(), folder.steps().open(run))).collect()
 }

@@ -2,52 +2,56 @@
 
 use std::collections::BTreeMap;
 
-use holon_core::event::Body;
+use holon_core::event::EventBody;
 use holon_core::manifest::{DecidedBy, ErrorInfo, GateDecision};
-use holon_core::outcome::Status;
+use holon_core::outcome::RunStatus;
 
-use crate::definition::{Definition, Step, Work};
+use crate::definition::{FlowDefinition, StepDefinition, StepWork};
 use crate::error::FlowError;
-use crate::gate::{Answer, GateMode};
-use crate::planner::{Action, next};
-use crate::state::{Done, Ended, Gate, Progress, State};
+use crate::gate::{GateAnswer, GateMode};
+use crate::planner::{FlowAction, next};
+use crate::state::{FinishedStep, FlowEnd, FlowState, FlowStepProgress, StepGate};
 
 /// Everything outside the flow's own decisions; real in [`crate::live`], played in tests.
-pub(crate) trait World {
+pub(crate) trait FlowWorld {
     /// Makes the state survive whatever comes.
-    fn save(&mut self, state: &State) -> Result<(), FlowError>;
+    fn save(&mut self, state: &FlowState) -> Result<(), FlowError>;
     /// Tells whoever listens.
-    fn tell(&mut self, body: Body);
+    fn tell(&mut self, body: EventBody);
     /// Whether somebody asked the flow to end.
     fn cancelled(&self) -> bool;
     /// How an interrupted run ended after all, if it did.
-    fn ended_after_all(&mut self, state: &State, step: usize) -> Result<Option<Ran>, FlowError>;
+    fn ended_after_all(
+        &mut self,
+        state: &FlowState,
+        step: usize,
+    ) -> Result<Option<FinishedStepRun>, FlowError>;
     /// Digests of what earlier steps hand to a step, after checking that nobody changed it.
-    fn handed(&mut self, state: &State, step: usize) -> Result<BTreeMap<String, String>, FlowError>;
+    fn handed(&mut self, state: &FlowState, step: usize) -> Result<BTreeMap<String, String>, FlowError>;
     /// Runs a step; saves the state as soon as its run has a name.
-    fn run(&mut self, state: &mut State, step: usize) -> Result<Ran, FlowError>;
+    fn run(&mut self, state: &mut FlowState, step: usize) -> Result<FinishedStepRun, FlowError>;
     /// Looks what became of findings.
-    fn look(&mut self, state: &State, step: usize) -> Result<Done, FlowError>;
+    fn look(&mut self, state: &FlowState, step: usize) -> Result<FinishedStep, FlowError>;
     /// Asks somebody at a gate.
-    fn ask(&mut self, state: &State, step: usize) -> Result<Answer, FlowError>;
+    fn ask(&mut self, state: &FlowState, step: usize) -> Result<GateAnswer, FlowError>;
 }
 
 /// What came of running a step.
-pub(crate) struct Ran {
-    pub(crate) done: Done,
+pub(crate) struct FinishedStepRun {
+    pub(crate) done: FinishedStep,
     pub(crate) cost_usd: f64,
 }
 
 /// Goes on until there is nothing more to do; how it ended is in the state.
 pub(crate) fn drive(
-    definition: &Definition,
-    state: &mut State,
+    definition: &FlowDefinition,
+    state: &mut FlowState,
     gates: GateMode,
-    world: &mut dyn World,
+    world: &mut dyn FlowWorld,
 ) -> Result<(), FlowError> {
     while state.ended.is_none() {
         if world.cancelled() {
-            state.ended = Some(Ended::Cancelled);
+            state.ended = Some(FlowEnd::Cancelled);
             break;
         }
         let action = next(definition, state, gates);
@@ -58,72 +62,77 @@ pub(crate) fn drive(
 }
 
 fn carry_out(
-    definition: &Definition,
-    state: &mut State,
-    world: &mut dyn World,
-    action: Action,
+    definition: &FlowDefinition,
+    state: &mut FlowState,
+    world: &mut dyn FlowWorld,
+    action: FlowAction,
 ) -> Result<(), FlowError> {
     match action {
-        Action::End(ended) => state.ended = Some(ended),
-        Action::Skip { step, why } => {
-            world.tell(Body::StepSkipped { step: name(definition, step), reason: why.clone() });
-            state.steps[step].progress = Progress::Skipped { why };
+        FlowAction::End(ended) => state.ended = Some(ended),
+        FlowAction::Skip { step, why } => {
+            world.tell(EventBody::StepSkipped { step: name(definition, step), reason: why.clone() });
+            state.steps[step].progress = FlowStepProgress::Skipped { why };
         }
-        Action::Reach { step } => match world.handed(state, step) {
+        FlowAction::Reach { step } => match world.handed(state, step) {
             Ok(seen) => {
-                world.tell(Body::GateReached { step: name(definition, step), files: seen.clone() });
-                state.steps[step].gate = Gate::Reached { seen };
+                world.tell(EventBody::GateReached { step: name(definition, step), files: seen.clone() });
+                state.steps[step].gate = StepGate::Reached { seen };
             }
             Err(error) => state.ended = Some(failed(definition, step, &error)),
         },
-        Action::Ask { step } => {
+        FlowAction::Ask { step } => {
             let (decision, comment) = match world.ask(state, step)? {
-                Answer::Go { comment } => (GateDecision::Approved, comment),
-                Answer::Stop => (GateDecision::Stopped, None),
+                GateAnswer::Go { comment } => (GateDecision::Approved, comment),
+                GateAnswer::Stop => (GateDecision::Stopped, None),
                 // The gate stays as it is: whoever resumes is asked again.
-                Answer::Cancelled => {
-                    state.ended = Some(Ended::Cancelled);
+                GateAnswer::Cancelled => {
+                    state.ended = Some(FlowEnd::Cancelled);
                     return Ok(());
                 }
             };
             decide(definition, state, world, step, decision, DecidedBy::Person, comment);
         }
-        Action::Decide { step, decision } => {
+        FlowAction::Decide { step, decision } => {
             decide(definition, state, world, step, decision, DecidedBy::Rule, None);
         }
-        Action::Work { step } => work(definition, state, world, step)?,
+        FlowAction::Work { step } => work(definition, state, world, step)?,
     }
     Ok(())
 }
 
 fn decide(
-    definition: &Definition,
-    state: &mut State,
-    world: &mut dyn World,
+    definition: &FlowDefinition,
+    state: &mut FlowState,
+    world: &mut dyn FlowWorld,
     step: usize,
     decision: GateDecision,
     by: DecidedBy,
     comment: Option<String>,
 ) {
-    world.tell(Body::GateDecided { step: name(definition, step), decision, by, comment: comment.clone() });
+    world.tell(EventBody::GateDecided {
+        step: name(definition, step),
+        decision,
+        by,
+        comment: comment.clone(),
+    });
     state.decide(step, decision, by, comment);
 }
 
 fn work(
-    definition: &Definition,
-    state: &mut State,
-    world: &mut dyn World,
+    definition: &FlowDefinition,
+    state: &mut FlowState,
+    world: &mut dyn FlowWorld,
     step: usize,
 ) -> Result<(), FlowError> {
-    if let Some(Ran { done, cost_usd }) = world.ended_after_all(state, step)? {
+    if let Some(FinishedStepRun { done, cost_usd }) = world.ended_after_all(state, step)? {
         state.spent_usd += cost_usd;
         finish(definition, state, world, step, done);
         return Ok(());
     }
-    let Step { name, work, .. } = &definition.steps[step];
+    let StepDefinition { name, work, .. } = &definition.steps[step];
     let mode = match work {
-        Work::Run(run) => Some(run.mode.clone()),
-        Work::Findings { .. } => None,
+        StepWork::Run(run) => Some(run.mode.clone()),
+        StepWork::Findings { .. } => None,
     };
     match world.handed(state, step) {
         Ok(handed) => state.steps[step].handed = handed,
@@ -133,20 +142,22 @@ fn work(
         }
     }
     let attempt = state.steps[step].runs.len() as u32 + 1;
-    world.tell(Body::StepStarted { step: name.clone(), mode: mode.clone(), attempt });
-    state.steps[step].progress = Progress::Running { run: None };
+    world.tell(EventBody::StepStarted { step: name.clone(), mode: mode.clone(), attempt });
+    state.steps[step].progress = FlowStepProgress::Running { run: None };
     world.save(state)?;
     let worked = match work {
-        Work::Run(_) => world.run(state, step),
-        Work::Findings { .. } => world.look(state, step).map(|done| Ran { done, cost_usd: 0.0 }),
+        StepWork::Run(_) => world.run(state, step),
+        StepWork::Findings { .. } => {
+            world.look(state, step).map(|done| FinishedStepRun { done, cost_usd: 0.0 })
+        }
     };
     match worked {
-        Ok(Ran { done, cost_usd }) => {
+        Ok(FinishedStepRun { done, cost_usd }) => {
             state.spent_usd += cost_usd;
             finish(definition, state, world, step, done);
         }
         Err(error) => {
-            state.steps[step].progress = Progress::Waiting;
+            state.steps[step].progress = FlowStepProgress::Waiting;
             state.ended = Some(failed(definition, step, &error));
         }
     }
@@ -154,27 +165,33 @@ fn work(
 }
 
 /// Notes a step that has ended; one that was cancelled is as if it had not begun.
-fn finish(definition: &Definition, state: &mut State, world: &mut dyn World, step: usize, done: Done) {
-    world.tell(Body::StepFinished {
+fn finish(
+    definition: &FlowDefinition,
+    state: &mut FlowState,
+    world: &mut dyn FlowWorld,
+    step: usize,
+    done: FinishedStep,
+) {
+    world.tell(EventBody::StepFinished {
         step: name(definition, step),
         step_run: done.run.clone(),
         outcome: done.outcome,
         duration_ms: done.duration_ms,
     });
-    if done.status == Status::Cancelled {
-        state.steps[step].progress = Progress::Waiting;
-        state.ended = Some(Ended::Cancelled);
+    if done.status == RunStatus::Cancelled {
+        state.steps[step].progress = FlowStepProgress::Waiting;
+        state.ended = Some(FlowEnd::Cancelled);
     } else {
-        state.steps[step].progress = Progress::Done(done);
+        state.steps[step].progress = FlowStepProgress::Done(done);
     }
 }
 
-fn failed(definition: &Definition, step: usize, error: &FlowError) -> Ended {
+fn failed(definition: &FlowDefinition, step: usize, error: &FlowError) -> FlowEnd {
     let info = ErrorInfo { hint: error.hint(), ..ErrorInfo::new(error.kind(), error.to_string()) };
-    Ended::Failed { step: name(definition, step), error: Some(info) }
+    FlowEnd::Failed { step: name(definition, step), error: Some(info) }
 }
 
-fn name(definition: &Definition, step: usize) -> String {
+fn name(definition: &FlowDefinition, step: usize) -> String {
     definition.steps[step].name.clone()
 }
 

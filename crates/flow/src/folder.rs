@@ -17,16 +17,16 @@ use holon_core::digest::sha256;
 use holon_core::ids::RunId;
 use holon_core::manifest::Manifest;
 use holon_core::redact::Redactor;
-use holon_host::store::{RunFolder, RunRecord, Store, write_durable};
-use holon_host::{HostError, Places};
+use holon_host::store::{RunFolder, RunRecord, RunStore, write_durable};
+use holon_host::{HolonFolders, HostError};
 use rustix::fs::FlockOperation;
 use serde::Serialize;
 
-use crate::audit::Audit;
+use crate::audit::AuditTrail;
 use crate::error::FlowError;
 use crate::orchestrate::find_child;
 use crate::sealed;
-use crate::state::State;
+use crate::state::FlowState;
 
 /// A flow's folder, held by this process.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct FlowFolder {
     run: RunFolder,
     /// Held here when the folder was opened again; a new one's lock is in `run`.
     lock: Option<File>,
-    steps: Store,
+    steps: RunStore,
     /// Takes out of the state what must not be written.
     redactor: Redactor,
 }
@@ -42,7 +42,7 @@ pub(crate) struct FlowFolder {
 impl FlowFolder {
     /// Makes the folder of a new flow.
     pub(crate) fn create(
-        places: &Places,
+        places: &HolonFolders,
         runs: &Path,
         record: &RunRecord,
         redactor: Redactor,
@@ -55,7 +55,11 @@ impl FlowFolder {
     }
 
     /// Takes hold of a flow that is not going on, and says so to everybody who looks.
-    pub(crate) fn reopen(places: &Places, run: RunFolder, redactor: Redactor) -> Result<Self, FlowError> {
+    pub(crate) fn reopen(
+        places: &HolonFolders,
+        run: RunFolder,
+        redactor: Redactor,
+    ) -> Result<Self, FlowError> {
         let path = run.path().join("lock");
         let lock =
             File::options().create(true).append(true).open(&path).map_err(HostError::io("create", &path))?;
@@ -66,12 +70,9 @@ impl FlowFolder {
             ));
         }
         let mut record = run.record()?;
-        sealed::open_again(&Audit::of(&places.state), &run, record.id.as_str())?;
-        if let (Some(runs), Some(name)) = (run.path().parent(), run.path().file_name()) {
-            // Where unfinished runs leave a mark; without it nobody would find this one after a kill.
-            let marker = runs.with_file_name("active").join(name);
-            File::create(&marker).map_err(HostError::io("create", &marker))?;
-        }
+        sealed::open_again(&AuditTrail::of(&places.state), &run, record.id.as_str())?;
+        // Without a mark nobody would find this one after a kill.
+        run.mark_unfinished()?;
         record.finished = false;
         run.save(&record)?;
         let steps = steps_of(places, run.path(), &record.workspace);
@@ -84,7 +85,7 @@ impl FlowFolder {
     }
 
     /// The store of its steps' runs.
-    pub(crate) fn steps(&self) -> &Store {
+    pub(crate) fn steps(&self) -> &RunStore {
         &self.steps
     }
 
@@ -94,7 +95,7 @@ impl FlowFolder {
     }
 
     /// Replaces the state in one step.
-    pub(crate) fn save(&self, state: &State) -> Result<(), FlowError> {
+    pub(crate) fn save(&self, state: &FlowState) -> Result<(), FlowError> {
         self.save_as(STATE, state)
     }
 
@@ -135,10 +136,10 @@ impl FlowFolder {
     /// the step left no such file.
     pub(crate) fn artifact(
         &self,
-        state: &State,
+        state: &FlowState,
         step: &str,
         name: &str,
-    ) -> Result<Option<Artifact>, FlowError> {
+    ) -> Result<Option<StepArtifact>, FlowError> {
         let Some(done) = state.done(step) else { return Ok(None) };
         let path = match &done.run {
             Some(run) => {
@@ -153,12 +154,12 @@ impl FlowFolder {
         if sha256(&bytes) != *expected {
             return Err(changed());
         }
-        Ok(Some(Artifact { path, bytes, sha256: expected.clone() }))
+        Ok(Some(StepArtifact { path, bytes, sha256: expected.clone() }))
     }
 }
 
 /// A file of a finished step, checked.
-pub(crate) struct Artifact {
+pub(crate) struct StepArtifact {
     pub(crate) path: PathBuf,
     pub(crate) bytes: Vec<u8>,
     pub(crate) sha256: String,
@@ -172,12 +173,12 @@ pub(crate) fn steps_state(flow: &Path) -> PathBuf {
 }
 
 /// The store of the steps of a flow in this folder.
-pub(crate) fn steps_of(places: &Places, flow: &Path, workspace: &Path) -> Store {
-    Store::of(&Places { state: steps_state(flow), ..places.clone() }, workspace)
+pub(crate) fn steps_of(places: &HolonFolders, flow: &Path, workspace: &Path) -> RunStore {
+    RunStore::of(&HolonFolders { state: steps_state(flow), ..places.clone() }, workspace)
 }
 
 /// The state of a flow; `None` when the run is no flow.
-pub fn load(folder: &RunFolder) -> Result<Option<State>, FlowError> {
+pub fn load(folder: &RunFolder) -> Result<Option<FlowState>, FlowError> {
     let path = folder.path().join(STATE);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
@@ -189,7 +190,7 @@ pub fn load(folder: &RunFolder) -> Result<Option<State>, FlowError> {
 }
 
 /// The run of a flow's step, named as `FLOW/STEP` (the beginning or end of the flow's id is enough) or by its own id.
-pub fn find_step(places: &Places, store: &Store, name: &str) -> Option<RunFolder> {
+pub fn find_step(places: &HolonFolders, store: &RunStore, name: &str) -> Option<RunFolder> {
     if name.trim().is_empty() {
         return None;
     }

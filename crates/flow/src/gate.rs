@@ -45,7 +45,7 @@ impl FromStr for GateMode {
 
 /// What is to be decided at a gate.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct GateQuestion {
     /// The flow.
     pub flow: String,
     /// The step behind the gate.
@@ -58,7 +58,7 @@ pub struct Question {
 
 /// What was answered at a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum GateAnswer {
     /// Go on, and tell the next step this.
     Go {
         /// What the next agent shall know.
@@ -73,15 +73,15 @@ pub enum Answer {
 /// Somebody who can be asked at a gate.
 pub trait Gatekeeper {
     /// Shows what it is about and waits for an answer.
-    fn ask(&mut self, question: &Question) -> Answer;
+    fn ask(&mut self, question: &GateQuestion) -> GateAnswer;
 }
 
 /// For flows that nobody watches: every gate stays closed.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+pub struct UnattendedGates;
 
-impl Gatekeeper for Nobody {
-    fn ask(&mut self, _question: &Question) -> Answer {
-        Answer::Stop
+impl Gatekeeper for UnattendedGates {
+    fn ask(&mut self, _question: &GateQuestion) -> GateAnswer {
+        GateAnswer::Stop
     }
 }

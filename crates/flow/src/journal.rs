@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use holon_core::event::{Body, Event, Sink};
+use holon_core::event::{EventBody, EventSink, RunEvent};
 use holon_core::ids::RunId;
 use holon_core::redact::Redactor;
 use holon_host::HostError;
@@ -13,21 +13,21 @@ use holon_host::record::now;
 use crate::error::FlowError;
 
 /// Writes the flow's events; those of its steps only pass by.
-pub(crate) struct Journal<'s> {
+pub(crate) struct FlowJournal<'s> {
     run: RunId,
     seq: u64,
     file: File,
     redactor: Redactor,
-    sink: &'s mut dyn Sink,
+    sink: &'s mut dyn EventSink,
 }
 
-impl<'s> Journal<'s> {
+impl<'s> FlowJournal<'s> {
     /// Goes on after the last event that is there.
     pub(crate) fn open(
         run: RunId,
         path: &Path,
         secrets: &[(String, String)],
-        sink: &'s mut dyn Sink,
+        sink: &'s mut dyn EventSink,
     ) -> Result<Self, FlowError> {
         let before = fs::read(path).unwrap_or_default();
         let seq = before.split(|b| *b == b'\n').filter(|line| !line.is_empty()).count() as u64;
@@ -38,9 +38,9 @@ impl<'s> Journal<'s> {
     }
 
     /// Records one event; a failing write must not end the flow.
-    pub(crate) fn emit(&mut self, body: Body) {
+    pub(crate) fn emit(&mut self, body: EventBody) {
         self.seq += 1;
-        let event = Event { seq: self.seq, at: now(), run: self.run.clone(), body };
+        let event = RunEvent { seq: self.seq, at: now(), run: self.run.clone(), body };
         let line = self.redactor.redact_str(&event.to_line());
         let event = serde_json::from_str(&line).unwrap_or(event);
         let _ = self.file.write_all(format!("{line}\n").as_bytes());
@@ -48,7 +48,7 @@ impl<'s> Journal<'s> {
     }
 
     /// Passes an event of a step's run on.
-    pub(crate) fn pass(&mut self, event: &Event) {
+    pub(crate) fn pass(&mut self, event: &RunEvent) {
         self.sink.emit(event);
     }
 

@@ -6,49 +6,49 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use holon_core::artifact::findings::Findings;
-use holon_core::artifact::review::Review;
+use holon_core::artifact::findings::FindingsReport;
+use holon_core::artifact::review::ReviewReport;
 use holon_core::digest::sha256;
-use holon_core::event::{Body, Event};
+use holon_core::event::{EventBody, RunEvent};
 use holon_core::ids::TaskId;
 use holon_core::manifest::{ErrorInfo, Manifest};
-use holon_core::mode::Catalog;
-use holon_core::outcome::{Outcome, Status};
+use holon_core::mode::ModeCatalog;
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::store::write_atomic;
-use holon_host::{Cancel, Host, HostError, RunContext, RunRequest};
+use holon_host::{Host, HostError, ModelCancel, RunContext, RunRequest};
 
-use crate::definition::{Definition, Handed, Work};
+use crate::definition::{FlowDefinition, HandedFile, StepWork};
 use crate::deliver;
-use crate::dispatch::{Call, Dispatcher, new_task};
-use crate::driver::{Ran, World};
+use crate::dispatch::{DispatchCall, Dispatcher, new_task};
+use crate::driver::{FinishedStepRun, FlowWorld};
 use crate::error::FlowError;
 use crate::fate;
 use crate::folder::FlowFolder;
-use crate::gate::{Answer, Gatekeeper, Question};
-use crate::journal::Journal;
-use crate::state::{Done, Progress, State};
-use crate::step::{Asked, Extra, profile};
+use crate::gate::{GateAnswer, GateQuestion, Gatekeeper};
+use crate::journal::FlowJournal;
+use crate::state::{FinishedStep, FlowState, FlowStepProgress};
+use crate::step::{FlowRequest, StepExtras, profile};
 
 /// The largest file that is looked at for findings.
 const LARGEST: u64 = 16 << 20;
 
-pub(crate) struct Live<'a, 's> {
-    pub(crate) definition: &'a Definition,
-    pub(crate) asked: &'a Asked,
-    pub(crate) catalog: &'a Catalog,
+pub(crate) struct LiveFlow<'a, 's> {
+    pub(crate) definition: &'a FlowDefinition,
+    pub(crate) asked: &'a FlowRequest,
+    pub(crate) catalog: &'a ModeCatalog,
     pub(crate) folder: &'a FlowFolder,
     /// A host whose store is the flow's own.
     pub(crate) host: Host,
     /// The way into every mode.
     pub(crate) dispatcher: Dispatcher,
     pub(crate) workspace: PathBuf,
-    pub(crate) journal: Journal<'s>,
+    pub(crate) journal: FlowJournal<'s>,
     pub(crate) gatekeeper: &'s mut dyn Gatekeeper,
-    pub(crate) cancel: &'a Cancel,
+    pub(crate) cancel: &'a ModelCancel,
 }
 
-impl World for Live<'_, '_> {
-    fn save(&mut self, state: &State) -> Result<(), FlowError> {
+impl FlowWorld for LiveFlow<'_, '_> {
+    fn save(&mut self, state: &FlowState) -> Result<(), FlowError> {
         self.folder.save(state)?;
         // Should the process die now, whoever marks the flow as interrupted finds how to go on in here.
         let record = self.folder.run().record()?;
@@ -57,7 +57,7 @@ impl World for Live<'_, '_> {
         Ok(write_atomic(&path, manifest.to_json().as_bytes())?)
     }
 
-    fn tell(&mut self, body: Body) {
+    fn tell(&mut self, body: EventBody) {
         self.journal.emit(body);
     }
 
@@ -65,8 +65,14 @@ impl World for Live<'_, '_> {
         self.cancel.is_cancelled()
     }
 
-    fn ended_after_all(&mut self, state: &State, step: usize) -> Result<Option<Ran>, FlowError> {
-        let Progress::Running { run: Some(run) } = &state.steps[step].progress else { return Ok(None) };
+    fn ended_after_all(
+        &mut self,
+        state: &FlowState,
+        step: usize,
+    ) -> Result<Option<FinishedStepRun>, FlowError> {
+        let FlowStepProgress::Running { run: Some(run) } = &state.steps[step].progress else {
+            return Ok(None);
+        };
         // Gives a run whose process died the manifest that says so.
         self.folder.steps().sweep()?;
         let over = self.folder.steps().open(run).record().is_ok_and(|record| record.finished);
@@ -74,13 +80,13 @@ impl World for Live<'_, '_> {
             return Ok(None);
         }
         let manifest = self.folder.manifest(&state.steps[step].name, run, None)?;
-        if matches!(manifest.status, Status::Interrupted | Status::Cancelled) {
+        if matches!(manifest.status, RunStatus::Interrupted | RunStatus::Cancelled) {
             return Ok(None);
         }
         self.ran(&manifest).map(Some)
     }
 
-    fn handed(&mut self, state: &State, step: usize) -> Result<BTreeMap<String, String>, FlowError> {
+    fn handed(&mut self, state: &FlowState, step: usize) -> Result<BTreeMap<String, String>, FlowError> {
         let mut digests = BTreeMap::new();
         for (label, found) in self.files_for(state, step)? {
             digests.insert(label, found.sha256);
@@ -88,7 +94,7 @@ impl World for Live<'_, '_> {
         Ok(digests)
     }
 
-    fn run(&mut self, state: &mut State, step: usize) -> Result<Ran, FlowError> {
+    fn run(&mut self, state: &mut FlowState, step: usize) -> Result<FinishedStepRun, FlowError> {
         let (task, attempt) = (self.task(state, step), state.steps[step].runs.len() as u32 + 1);
         let before = state.steps[step].goes_on.as_ref().map(|run| self.folder.steps().open(run));
         let said = state.steps[step].messages.join("\n\n");
@@ -96,13 +102,13 @@ impl World for Live<'_, '_> {
             Some(run) => self.host.plan_to_resume(run, Some(&said), false)?,
             None => self.host.plan(&self.request(state, step)?)?,
         };
-        let call = Call { task, attempt, ..Call::new(plan) };
+        let call = DispatchCall { task, attempt, ..DispatchCall::new(plan) };
         let (folder, journal) = (self.folder, &mut self.journal);
-        let mut watch = |event: &Event| {
-            if matches!(event.body, Body::RunStarted { .. }) {
+        let mut watch = |event: &RunEvent| {
+            if matches!(event.body, EventBody::RunStarted { .. }) {
                 let now = &mut state.steps[step];
                 now.runs.push(event.run.clone());
-                now.progress = Progress::Running { run: Some(event.run.clone()) };
+                now.progress = FlowStepProgress::Running { run: Some(event.run.clone()) };
                 // Should this fail, the worst is that a finished run is not found after a kill.
                 let _ = folder.save(state);
             }
@@ -115,7 +121,8 @@ impl World for Live<'_, '_> {
         for (label, digest) in &state.steps[step].handed {
             let name = label.split_once('/').map_or(label.as_str(), |(_, name)| name);
             let got = context.iter().find(|file| file.path == name);
-            if finished.manifest.status == Status::Completed && got.is_none_or(|file| file.sha256 != *digest)
+            if finished.manifest.status == RunStatus::Completed
+                && got.is_none_or(|file| file.sha256 != *digest)
             {
                 return Err(FlowError::Changed { path: label.clone() });
             }
@@ -123,14 +130,14 @@ impl World for Live<'_, '_> {
         self.ran(&finished.manifest)
     }
 
-    fn look(&mut self, state: &State, step: usize) -> Result<Done, FlowError> {
-        let Work::Findings { of, result } = &self.definition.steps[step].work else {
+    fn look(&mut self, state: &FlowState, step: usize) -> Result<FinishedStep, FlowError> {
+        let StepWork::Findings { of, result } = &self.definition.steps[step].work else {
             return Err(FlowError::Changed { path: self.definition.steps[step].name.clone() });
         };
         let began = Instant::now();
         let review = self.folder.artifact(state, of, "review.json")?;
         let review = review.ok_or_else(|| FlowError::Changed { path: format!("{of}/review.json") })?;
-        let read: Review = serde_json::from_slice(&review.bytes)
+        let read: ReviewReport = serde_json::from_slice(&review.bytes)
             .map_err(|_| FlowError::Changed { path: format!("{of}/review.json") })?;
         let patch = self.folder.artifact(state, result, "diff.patch")?.map(|a| a.bytes).unwrap_or_default();
         let bases = self.bases(state, result)?;
@@ -145,25 +152,27 @@ impl World for Live<'_, '_> {
         self.keep_findings(&findings, began)
     }
 
-    fn ask(&mut self, state: &State, step: usize) -> Result<Answer, FlowError> {
+    fn ask(&mut self, state: &FlowState, step: usize) -> Result<GateAnswer, FlowError> {
         let files = self.files_for(state, step)?;
         let concern = state.steps[..step].iter().rev().find_map(|s| s.done()).and_then(|d| d.error.clone());
-        let question = Question {
+        let question = GateQuestion {
             flow: self.definition.name.clone(),
             step: self.definition.steps[step].name.clone(),
             files: files.into_iter().map(|(label, found)| (label, found.path)).collect(),
             concern: concern.map(|error| error.message),
         };
         Ok(match self.gatekeeper.ask(&question) {
-            Answer::Go { comment } => Answer::Go { comment: comment.map(|text| self.journal.redact(&text)) },
+            GateAnswer::Go { comment } => {
+                GateAnswer::Go { comment: comment.map(|text| self.journal.redact(&text)) }
+            }
             other => other,
         })
     }
 }
 
-impl Live<'_, '_> {
+impl LiveFlow<'_, '_> {
     /// The name of a step across retries and resumptions.
-    fn task(&self, state: &State, step: usize) -> TaskId {
+    fn task(&self, state: &FlowState, step: usize) -> TaskId {
         let name = format!("{}.{}", state.id, self.definition.steps[step].name);
         // Ids and names of steps are made of the same few characters.
         name.parse().unwrap_or_else(|_| new_task())
@@ -172,12 +181,12 @@ impl Live<'_, '_> {
     /// Every file earlier steps hand to a step, checked.
     fn files_for(
         &self,
-        state: &State,
+        state: &FlowState,
         step: usize,
-    ) -> Result<Vec<(String, crate::folder::Artifact)>, FlowError> {
-        let Work::Run(work) = &self.definition.steps[step].work else { return Ok(Vec::new()) };
+    ) -> Result<Vec<(String, crate::folder::StepArtifact)>, FlowError> {
+        let StepWork::Run(work) = &self.definition.steps[step].work else { return Ok(Vec::new()) };
         let mut files = Vec::new();
-        for handed @ Handed { step, file } in &work.context {
+        for handed @ HandedFile { step, file } in &work.context {
             match self.folder.artifact(state, step, &file.name)? {
                 Some(found) => files.push((handed.label(), found)),
                 None if file.optional => {}
@@ -187,8 +196,8 @@ impl Live<'_, '_> {
         Ok(files)
     }
 
-    fn request(&self, state: &State, step: usize) -> Result<RunRequest, FlowError> {
-        let Work::Run(work) = &self.definition.steps[step].work else {
+    fn request(&self, state: &FlowState, step: usize) -> Result<RunRequest, FlowError> {
+        let StepWork::Run(work) = &self.definition.steps[step].work else {
             return Err(FlowError::Changed { path: self.definition.steps[step].name.clone() });
         };
         let now = &state.steps[step];
@@ -198,7 +207,7 @@ impl Live<'_, '_> {
             files.push(self.write_message(&now.name, &now.messages)?);
         }
         let message = !now.messages.is_empty();
-        let extra = Extra { files: &files, message, money_left: state.money_left() };
+        let extra = StepExtras { files: &files, message, money_left: state.money_left() };
         self.asked.step(self.definition, step, &profile(self.catalog, work)?, extra)
     }
 
@@ -212,7 +221,7 @@ impl Live<'_, '_> {
     }
 
     /// What a run that is over means for the flow.
-    fn ran(&self, manifest: &Manifest) -> Result<Ran, FlowError> {
+    fn ran(&self, manifest: &Manifest) -> Result<FinishedStepRun, FlowError> {
         let output = self.folder.steps().open(&manifest.run_id).output();
         let path = output.join("manifest.json");
         let bytes = fs::read(&path).map_err(HostError::io("read", &path))?;
@@ -220,8 +229,8 @@ impl Live<'_, '_> {
         let artifacts: BTreeMap<String, String> =
             valid.filter_map(|a| Some((a.path.clone(), a.sha256.clone()?))).collect();
         let review = artifacts.contains_key("review.json").then(|| fs::read(output.join("review.json")));
-        let review = review.and_then(|read| serde_json::from_slice::<Review>(&read.ok()?).ok());
-        let done = Done {
+        let review = review.and_then(|read| serde_json::from_slice::<ReviewReport>(&read.ok()?).ok());
+        let done = FinishedStep {
             run: Some(manifest.run_id.clone()),
             status: manifest.status,
             outcome: manifest.outcome,
@@ -231,19 +240,19 @@ impl Live<'_, '_> {
             findings: review.map(|r| r.findings.len() as u64),
             error: manifest.error.clone(),
         };
-        Ok(Ran { done, cost_usd: manifest.metadata.usage.cost_usd.unwrap_or(0.0) })
+        Ok(FinishedStepRun { done, cost_usd: manifest.metadata.usage.cost_usd.unwrap_or(0.0) })
     }
 
     /// Digests of the files a step's patch was made for.
-    fn bases(&self, state: &State, step: &str) -> Result<BTreeMap<String, Option<String>>, FlowError> {
-        let Some(Done { run: Some(run), manifest_sha256, .. }) = state.done(step) else {
+    fn bases(&self, state: &FlowState, step: &str) -> Result<BTreeMap<String, Option<String>>, FlowError> {
+        let Some(FinishedStep { run: Some(run), manifest_sha256, .. }) = state.done(step) else {
             return Ok(BTreeMap::new());
         };
         let manifest = self.folder.manifest(step, run, manifest_sha256.as_deref())?;
         Ok(manifest.metadata.snapshot.map(|snapshot| snapshot.touched).unwrap_or_default())
     }
 
-    fn keep_findings(&self, findings: &Findings, began: Instant) -> Result<Done, FlowError> {
+    fn keep_findings(&self, findings: &FindingsReport, began: Instant) -> Result<FinishedStep, FlowError> {
         let folder = self.folder.own("made");
         fs::create_dir_all(&folder).map_err(HostError::io("create", &folder))?;
         let mut text = serde_json::to_vec_pretty(findings).unwrap_or_default();
@@ -254,10 +263,10 @@ impl Live<'_, '_> {
             ErrorInfo::new("findings_open", format!("{} of {all} findings are still open", findings.open))
                 .with_hint("findings.json says which, and how the host can tell")
         });
-        Ok(Done {
+        Ok(FinishedStep {
             run: None,
-            status: Status::Completed,
-            outcome: if error.is_some() { Outcome::NeedsHuman } else { Outcome::Success },
+            status: RunStatus::Completed,
+            outcome: if error.is_some() { RunOutcome::NeedsHuman } else { RunOutcome::Success },
             duration_ms: began.elapsed().as_millis() as u64,
             manifest_sha256: None,
             artifacts: BTreeMap::from([("findings.json".to_owned(), sha256(&text))]),

@@ -3,15 +3,15 @@
 use std::fmt;
 
 use holon_core::manifest::GateDecision;
-use holon_core::outcome::Outcome;
+use holon_core::outcome::RunOutcome;
 
-use crate::definition::{Condition, Definition, Step, Work};
+use crate::definition::{FlowDefinition, StepCondition, StepDefinition, StepWork};
 use crate::gate::GateMode;
-use crate::state::{Ended, Gate, Progress, State};
+use crate::state::{FlowEnd, FlowState, FlowStepProgress, StepGate};
 
 /// The next thing to do; steps are named by their place in the definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum FlowAction {
     /// Leave a step out.
     Skip {
         /// The step.
@@ -42,79 +42,87 @@ pub enum Action {
         step: usize,
     },
     /// Nothing more to do.
-    End(Ended),
+    End(FlowEnd),
 }
 
 /// The next thing to do. Steps are taken in order; nothing is ever done twice unless it was interrupted.
-pub fn next(definition: &Definition, state: &State, gates: GateMode) -> Action {
+pub fn next(definition: &FlowDefinition, state: &FlowState, gates: GateMode) -> FlowAction {
     for (place, (step, now)) in definition.steps.iter().zip(&state.steps).enumerate() {
         match &now.progress {
-            Progress::Skipped { .. } => {}
-            Progress::Done(done) => match done.outcome {
-                Outcome::Success => {}
-                Outcome::Failure => {
-                    return Action::End(Ended::Failed { step: now.name.clone(), error: None });
+            FlowStepProgress::Skipped { .. } => {}
+            FlowStepProgress::Done(done) => match done.outcome {
+                RunOutcome::Success => {}
+                RunOutcome::Failure => {
+                    return FlowAction::End(FlowEnd::Failed { step: now.name.clone(), error: None });
                 }
                 // No word at a gate makes up for work that is not done.
-                Outcome::NeedsHuman if done.stopped_midway() => {
-                    return Action::End(Ended::NeedsHuman { step: now.name.clone() });
+                RunOutcome::NeedsHuman if done.stopped_midway() => {
+                    return FlowAction::End(FlowEnd::NeedsHuman { step: now.name.clone() });
                 }
                 // A gate is where a person decides about it; the host may always look at it.
-                Outcome::NeedsHuman if now.accepted || !rushes_on(&definition.steps[place + 1..]) => {}
-                Outcome::NeedsHuman => return Action::End(Ended::NeedsHuman { step: now.name.clone() }),
+                RunOutcome::NeedsHuman if now.accepted || !rushes_on(&definition.steps[place + 1..]) => {}
+                RunOutcome::NeedsHuman => {
+                    return FlowAction::End(FlowEnd::NeedsHuman { step: now.name.clone() });
+                }
             },
-            Progress::Running { .. } => return Action::Work { step: place },
-            Progress::Waiting => return open(definition, state, place, step, gates),
+            FlowStepProgress::Running { .. } => return FlowAction::Work { step: place },
+            FlowStepProgress::Waiting => return open(definition, state, place, step, gates),
         }
     }
-    Action::End(Ended::Complete)
+    FlowAction::End(FlowEnd::Complete)
 }
 
 /// Whether the next run would start without a gate before it.
-fn rushes_on(rest: &[Step]) -> bool {
-    rest.iter().find(|step| matches!(step.work, Work::Run(_))).is_some_and(|step| !step.gate)
+fn rushes_on(rest: &[StepDefinition]) -> bool {
+    rest.iter().find(|step| matches!(step.work, StepWork::Run(_))).is_some_and(|step| !step.gate)
 }
 
 /// What stands between a step and its start.
-fn open(definition: &Definition, state: &State, place: usize, step: &Step, gates: GateMode) -> Action {
-    if step.when == Some(Condition::Findings) && findings_before(state, place) == Some(0) {
-        return Action::Skip { step: place, why: "nothing was found".into() };
+fn open(
+    definition: &FlowDefinition,
+    state: &FlowState,
+    place: usize,
+    step: &StepDefinition,
+    gates: GateMode,
+) -> FlowAction {
+    if step.when == Some(StepCondition::Findings) && findings_before(state, place) == Some(0) {
+        return FlowAction::Skip { step: place, why: "nothing was found".into() };
     }
     if step.gate {
         match &state.steps[place].gate {
-            Gate::Ahead => return Action::Reach { step: place },
-            Gate::Reached { .. } => return at_gate(definition, state, place, gates),
-            Gate::Decided(gate) if gate.decision == GateDecision::Stopped => {
-                return Action::End(Ended::Stopped { step: step.name.clone() });
+            StepGate::Ahead => return FlowAction::Reach { step: place },
+            StepGate::Reached { .. } => return at_gate(definition, state, place, gates),
+            StepGate::Decided(gate) if gate.decision == GateDecision::Stopped => {
+                return FlowAction::End(FlowEnd::Stopped { step: step.name.clone() });
             }
-            Gate::Decided(_) => {}
+            StepGate::Decided(_) => {}
         }
     }
-    if matches!(step.work, Work::Run(_)) && state.money_left().is_some_and(|left| left <= 0.0) {
-        return Action::End(Ended::OutOfMoney { step: step.name.clone() });
+    if matches!(step.work, StepWork::Run(_)) && state.money_left().is_some_and(|left| left <= 0.0) {
+        return FlowAction::End(FlowEnd::OutOfMoney { step: step.name.clone() });
     }
-    Action::Work { step: place }
+    FlowAction::Work { step: place }
 }
 
-fn at_gate(definition: &Definition, state: &State, place: usize, gates: GateMode) -> Action {
-    let decide = |decision| Action::Decide { step: place, decision };
+fn at_gate(definition: &FlowDefinition, state: &FlowState, place: usize, gates: GateMode) -> FlowAction {
+    let decide = |decision| FlowAction::Decide { step: place, decision };
     match gates {
-        GateMode::Ask => Action::Ask { step: place },
+        GateMode::Ask => FlowAction::Ask { step: place },
         GateMode::Stop => decide(GateDecision::Stopped),
         GateMode::Auto => {
             let before = definition.steps[..place].iter().zip(&state.steps);
-            let clean = before.filter_map(|(_, s)| s.done()).all(|done| done.outcome == Outcome::Success);
+            let clean = before.filter_map(|(_, s)| s.done()).all(|done| done.outcome == RunOutcome::Success);
             decide(if clean { GateDecision::Approved } else { GateDecision::Stopped })
         }
     }
 }
 
 /// How much the last step that looked for something found.
-fn findings_before(state: &State, place: usize) -> Option<u64> {
+fn findings_before(state: &FlowState, place: usize) -> Option<u64> {
     state.steps[..place].iter().rev().find_map(|step| step.done()?.findings)
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for FlowEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Complete => f.write_str("all steps are done"),

@@ -6,7 +6,7 @@ mod reports;
 use holon_core::release::{ReleaseDecision, ReleaseOverride};
 use serde_json::json;
 
-use crate::audit::Audit;
+use crate::audit::AuditTrail;
 use crate::error::FlowError;
 
 pub use overriding::{finish_override, overrule};
@@ -16,7 +16,7 @@ pub(crate) use reports::AMENDED;
 pub(crate) const OVERRIDDEN: &str = "release_overridden";
 
 /// Writes a person's word to the audit log, and into it where that is.
-pub fn note_override(audit: &Audit, word: ReleaseOverride) -> Result<ReleaseOverride, FlowError> {
+pub fn note_override(audit: &AuditTrail, word: ReleaseOverride) -> Result<ReleaseOverride, FlowError> {
     let detail = json!({
         "run_id": word.run, "of": word.of, "to": word.to, "reason": word.reason, "uid": word.uid,
         "terminal": word.terminal,
@@ -27,7 +27,7 @@ pub fn note_override(audit: &Audit, word: ReleaseOverride) -> Result<ReleaseOver
 
 /// Writes down that the gate held something back. Nothing follows from it, so a log that cannot be written is no reason
 /// to say something else than why it was held.
-pub fn note_refusal(audit: &Audit, person: &str, decision: &ReleaseDecision) {
+pub fn note_refusal(audit: &AuditTrail, person: &str, decision: &ReleaseDecision) {
     let because: Vec<&str> = decision.held.iter().map(|reason| reason.code()).collect();
     let detail = json!({
         "run_id": decision.run, "to": decision.target, "decision": "block", "because": because,
@@ -38,7 +38,7 @@ pub fn note_refusal(audit: &Audit, person: &str, decision: &ReleaseDecision) {
 
 /// Writes down that something left: where to, and what of it a person had let pass.
 pub fn note_release(
-    audit: &Audit,
+    audit: &AuditTrail,
     person: &str,
     decision: &ReleaseDecision,
     outcome: &str,

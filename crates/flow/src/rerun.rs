@@ -6,11 +6,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use holon_core::event::Sink;
-use holon_core::manifest::{CheckRun, Manifest};
-use holon_core::outcome::Status;
-use holon_git::{Digest, Git, ObjectFormat, Repository, apply, export};
-use holon_host::{Cancel, Executor, HostError, Places, RunContext, RunRequest, TreeBefore};
+use holon_core::event::EventSink;
+use holon_core::manifest::{CheckRecord, Manifest};
+use holon_core::outcome::RunStatus;
+use holon_git::{Git, ObjectFormat, PathDigest, Repository, apply, export};
+use holon_host::{Executor, HolonFolders, HostError, ModelCancel, RunContext, RunRequest, TreeBefore};
 
 use crate::conductor::MakeHost;
 use crate::dispatch::private_folder;
@@ -22,7 +22,7 @@ const INSTALLED: [&str; 5] = ["node_modules", ".venv", "venv", "vendor", ".bundl
 
 /// What is run once more.
 #[derive(Debug, Clone)]
-pub struct Rerun {
+pub struct RerunRequest {
     /// A folder of the repository that has the base; what was the workspace of the run.
     pub workspace: PathBuf,
     /// The commit the change was made on.
@@ -39,9 +39,9 @@ pub struct Rerun {
 
 /// How it went.
 #[derive(Debug, Clone)]
-pub struct Reran {
+pub struct RerunResult {
     /// The checks, in order.
-    pub checks: Vec<CheckRun>,
+    pub checks: Vec<CheckRecord>,
     /// What was taken along from the workspace besides base and patch.
     pub taken_along: Vec<String>,
     /// The manifest of the run that ran them; its folder is gone.
@@ -49,19 +49,19 @@ pub struct Reran {
 }
 
 /// A private folder with both trees; removed when dropped.
-struct House {
+struct RerunTrees {
     dir: tempfile::TempDir,
 }
 
-impl Drop for House {
+impl Drop for RerunTrees {
     fn drop(&mut self) {
         // Dependencies may come with folders nobody may write to.
         let _ = make_removable(self.dir.path());
     }
 }
 
-impl House {
-    fn new(places: &Places) -> Result<Self, FlowError> {
+impl RerunTrees {
+    fn new(places: &HolonFolders) -> Result<Self, FlowError> {
         let parent = places.cache.join("reruns");
         private_folder(&parent)?;
         let dir = tempfile::Builder::new().prefix("rerun-").tempdir_in(&parent);
@@ -82,16 +82,16 @@ impl House {
     }
 }
 
-impl Rerun {
+impl RerunRequest {
     /// Makes base and result anew, and runs the checks on them behind walls.
     pub fn run(
         &self,
-        places: &Places,
+        places: &HolonFolders,
         host: &MakeHost<'_>,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Reran, FlowError> {
-        let house = House::new(places)?;
+        sink: &mut dyn EventSink,
+        cancel: &ModelCancel,
+    ) -> Result<RerunResult, FlowError> {
+        let house = RerunTrees::new(places)?;
         let taken_along = self.trees(&house)?;
         let request = RunRequest {
             mode: Some("execute".into()),
@@ -106,12 +106,12 @@ impl Rerun {
             touched: self.touched.keys().map(PathBuf::from).collect(),
             always: self.baselines,
         };
-        let inside = Places { state: house.dir.path().join("state"), ..places.clone() };
+        let inside = HolonFolders { state: house.dir.path().join("state"), ..places.clone() };
         let host = host(inside);
         let plan = host.plan(&request)?.only_checks(Some(before));
         let finished = host.execute(plan, RunContext::new(sink, cancel))?;
         let manifest = finished.manifest;
-        if manifest.status == Status::Cancelled {
+        if manifest.status == RunStatus::Cancelled {
             return Err(FlowError::refused("cancelled by request", "run it again to the end"));
         }
         let Some(known) = &manifest.metadata.verification else {
@@ -119,11 +119,11 @@ impl Rerun {
             let hint = manifest.error.as_ref().and_then(|error| error.hint.clone());
             return Err(FlowError::refused(why, hint.unwrap_or_else(|| "see `holon doctor`".into())));
         };
-        Ok(Reran { checks: known.checks.clone(), taken_along, manifest })
+        Ok(RerunResult { checks: known.checks.clone(), taken_along, manifest })
     }
 
     /// Makes both trees; the names of what was taken along.
-    fn trees(&self, house: &House) -> Result<Vec<String>, FlowError> {
+    fn trees(&self, house: &RerunTrees) -> Result<Vec<String>, FlowError> {
         let git = Git::find().map_err(HostError::from)?;
         let repository = Repository::look(&self.workspace).map_err(HostError::from)?.repository;
         let format = self.export(&git, repository.as_ref(), house)?;
@@ -138,7 +138,7 @@ impl Rerun {
         let taken_along = self.take_along(house)?;
         match apply::plain(&git, &self.patch, &house.result(), format) {
             Ok(()) => Ok(taken_along),
-            Err(holon_git::Error::Failed { stderr, .. }) => Err(FlowError::refused(
+            Err(holon_git::GitError::Failed { stderr, .. }) => Err(FlowError::refused(
                 format!("the patch does not apply to the base: {}", stderr.trim()),
                 "give the patch and the workspace that the statement is about",
             )),
@@ -151,7 +151,7 @@ impl Rerun {
         &self,
         git: &Git,
         repository: Option<&Repository>,
-        house: &House,
+        house: &RerunTrees,
     ) -> Result<ObjectFormat, FlowError> {
         let (Some(commit), Some(repository)) = (&self.base_commit, repository) else {
             return Err(FlowError::refused(
@@ -169,7 +169,7 @@ impl Rerun {
             let scratch = house.dir.path();
             match export::files_of_commit(git, repository, commit, scratch, &tree) {
                 Ok(()) => {}
-                Err(holon_git::Error::Failed { stderr, .. }) => {
+                Err(holon_git::GitError::Failed { stderr, .. }) => {
                     return Err(FlowError::refused(
                         format!("the files of commit {commit} cannot be had: {}", stderr.trim()),
                         "fetch it (`git fetch origin COMMIT`), or name the repository that has it with --workspace",
@@ -182,7 +182,7 @@ impl Rerun {
     }
 
     /// Puts uncommitted originals that the workspace still has into both trees; the names of those nobody has.
-    fn lost(&self, house: &House) -> Result<Vec<String>, FlowError> {
+    fn lost(&self, house: &RerunTrees) -> Result<Vec<String>, FlowError> {
         let mut lost = Vec::new();
         for (path, wanted) in &self.touched {
             if !is_inside(path) {
@@ -193,7 +193,7 @@ impl Rerun {
             }
             let digest = |root: &Path| {
                 let at = root.join(path);
-                let digest = Digest::of_path(&at).map_err(HostError::io("read", &at))?;
+                let digest = PathDigest::of_path(&at).map_err(HostError::io("read", &at))?;
                 Ok::<_, HostError>(digest.map(|digest| digest.sha256))
             };
             if digest(&house.base())? == *wanted {
@@ -211,7 +211,7 @@ impl Rerun {
         Ok(lost)
     }
 
-    fn take_along(&self, house: &House) -> Result<Vec<String>, FlowError> {
+    fn take_along(&self, house: &RerunTrees) -> Result<Vec<String>, FlowError> {
         let mut taken = Vec::new();
         for name in INSTALLED {
             let (from, to) = (self.workspace.join(name), house.result().join(name));

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use holon_core::digest::{sha256, sha256_parts};
 use holon_core::manifest::Manifest;
-use holon_git::{Digest, FileMode};
+use holon_git::{FileMode, PathDigest};
 use holon_host::store::{RunFolder, write_atomic};
 use holon_store::AuditEntry;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::audit::Audit;
+use crate::audit::AuditTrail;
 use crate::error::FlowError;
 
 /// The list, in the run's folder.
@@ -62,7 +62,7 @@ const ASKED: [&str; 7] = ["id", "workspace", "mode", "goal", "agent", "started_a
 
 /// The list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sealed {
+pub struct SealList {
     /// The form of the list.
     pub version: u32,
     /// The run.
@@ -102,7 +102,7 @@ pub enum SealedKind {
 
 /// What is in the sealed parts of a run's folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct SealedContents {
     /// Every file, in the order of their paths.
     pub files: Vec<SealedFile>,
     /// Whether there are more files than anybody seals.
@@ -110,15 +110,15 @@ pub struct Found {
 }
 
 /// Digests of files that are known already: path, size and digest.
-type Known<'a> = BTreeMap<String, (u64, &'a str)>;
+type KnownDigests<'a> = BTreeMap<String, (u64, &'a str)>;
 
-impl Found {
+impl SealedContents {
     /// Looks at every file of a run once, without following a link and without keeping any content in memory.
     pub fn in_folder(folder: &Path) -> Self {
-        Self::knowing(folder, &Known::new())
+        Self::knowing(folder, &KnownDigests::new())
     }
 
-    fn knowing(folder: &Path, known: &Known<'_>) -> Self {
+    fn knowing(folder: &Path, known: &KnownDigests<'_>) -> Self {
         let mut found = Self::default();
         let mut todo: Vec<PathBuf> = PARTS.iter().map(PathBuf::from).collect();
         todo.extend(lists_of_parts(folder));
@@ -152,13 +152,13 @@ impl Found {
     }
 }
 
-impl Sealed {
+impl SealList {
     /// The list of a run that ended; `None` when not everything can be read, so that nobody is accused later.
     fn of(folder: &RunFolder, manifest: &Manifest) -> Option<Self> {
         let rows = manifest.artifacts.iter();
         let known = rows
             .filter_map(|row| Some((format!("output/{}", row.path), (row.bytes, row.sha256.as_deref()?))));
-        let found = Found::knowing(folder.path(), &known.collect());
+        let found = SealedContents::knowing(folder.path(), &known.collect());
         let whole = !found.too_many && found.files.iter().all(|file| file.kind != SealedKind::Unreadable);
         let asked_sha256 = asked_sha256(folder.path())?;
         let run_id = manifest.run_id.to_string();
@@ -186,14 +186,14 @@ pub(crate) fn seal(folder: &RunFolder, manifest: &Manifest) -> Option<String> {
     if !folder.record().is_ok_and(|record| record.finished) {
         return None;
     }
-    let text = Sealed::of(folder, manifest)?.to_json();
+    let text = SealList::of(folder, manifest)?.to_json();
     write_atomic(&folder.path().join(SEALED), text.as_bytes()).ok()?;
     Some(sha256(text.as_bytes()))
 }
 
 /// Seals a run that is over, and tells the audit log in an entry of its own. Whatever stands in the way leaves the run
 /// without a seal, which `verify` says.
-pub fn seal_and_tell(audit: &Audit, actor: &str, folder: &RunFolder, manifest: &Manifest) {
+pub fn seal_and_tell(audit: &AuditTrail, actor: &str, folder: &RunFolder, manifest: &Manifest) {
     if let Some(digest) = seal(folder, manifest) {
         let detail = json!({
             "run_id": manifest.run_id, (SEALED_SHA256): digest, (MANIFEST_SHA256): folder.manifest_sha256(),
@@ -203,7 +203,7 @@ pub fn seal_and_tell(audit: &Audit, actor: &str, folder: &RunFolder, manifest: &
 }
 
 /// Takes the seal off a run that is gone on with in its own folder, before anything in it changes.
-pub(crate) fn open_again(audit: &Audit, folder: &RunFolder, run_id: &str) -> Result<(), FlowError> {
+pub(crate) fn open_again(audit: &AuditTrail, folder: &RunFolder, run_id: &str) -> Result<(), FlowError> {
     if folder.path().join(SEALED).exists() {
         audit.append("holon", RESUMED_ACTION, json!({ "run_id": run_id }), true)?;
     }
@@ -236,7 +236,7 @@ fn lists_of_parts(folder: &Path) -> Vec<PathBuf> {
     runs.map(|run| run.join(SEALED)).collect()
 }
 
-fn look(path: &Path, below: &Path, kind: fs::FileType, known: &Known<'_>) -> SealedFile {
+fn look(path: &Path, below: &Path, kind: fs::FileType, known: &KnownDigests<'_>) -> SealedFile {
     let path_told = told_path(below);
     let row = |kind, bytes, sha256| SealedFile { path: path_told.clone(), kind, bytes, sha256 };
     if kind.is_symlink() {
@@ -255,7 +255,7 @@ fn look(path: &Path, below: &Path, kind: fs::FileType, known: &Known<'_>) -> Sea
         {
             return Ok(row(SealedKind::File, *bytes, (*sha256).to_owned()));
         }
-        let (digest, bytes) = Digest::of_reader(FileMode::Regular, &mut file)?;
+        let (digest, bytes) = PathDigest::of_reader(FileMode::Regular, &mut file)?;
         Ok(row(SealedKind::File, bytes, digest.sha256))
     };
     digest().unwrap_or_else(|_| unreadable(below))

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use holon_core::ids::RunId;
 use holon_core::manifest::{DecidedBy, ErrorInfo, FlowGate, GateDecision};
-use holon_core::outcome::{Outcome, Status};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{Definition, Work};
+use crate::definition::{FlowDefinition, StepWork};
 use crate::error::FlowError;
 
 /// `flow.json`: where a flow is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct FlowState {
     /// Version of this form.
     pub version: u32,
     /// The flow's id, also the name of its folder in the run store.
@@ -34,7 +34,7 @@ pub struct State {
     pub steps: Vec<StepState>,
     /// How it ended, until it is resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Ended>,
+    pub ended: Option<FlowEnd>,
     /// Whether its end was written down in full: manifest, artifacts and all.
     #[serde(default)]
     pub sealed: bool,
@@ -49,13 +49,13 @@ pub struct StepState {
     /// Its name in the definition.
     pub name: String,
     /// How far it is.
-    pub progress: Progress,
+    pub progress: FlowStepProgress,
     /// Every run that was started for it.
     #[serde(default)]
     pub runs: Vec<RunId>,
     /// The gate before it.
     #[serde(default)]
-    pub gate: Gate,
+    pub gate: StepGate,
     /// What people want its agent to know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
@@ -73,7 +73,7 @@ pub struct StepState {
 /// How far a step is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Progress {
+pub enum FlowStepProgress {
     /// Its turn has not come.
     Waiting,
     /// It was started; what became of it is in the run, if it got that far.
@@ -83,7 +83,7 @@ pub enum Progress {
         run: Option<RunId>,
     },
     /// It has ended by itself.
-    Done(Done),
+    Done(FinishedStep),
     /// It is not needed.
     Skipped {
         /// Why.
@@ -93,14 +93,14 @@ pub enum Progress {
 
 /// A step that has ended by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Done {
+pub struct FinishedStep {
     /// Its run, if it was one.
     #[serde(default)]
     pub run: Option<RunId>,
     /// What happened to the execution.
-    pub status: Status,
+    pub status: RunStatus,
     /// What the result is worth.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Its wall time.
     pub duration_ms: u64,
     /// Digest of its manifest.
@@ -119,7 +119,7 @@ pub struct Done {
 /// A gate before a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Gate {
+pub enum StepGate {
     /// Nobody has come this far.
     #[default]
     Ahead,
@@ -135,7 +135,7 @@ pub enum Gate {
 /// How a flow ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
-pub enum Ended {
+pub enum FlowEnd {
     /// Every step is done or was not needed.
     Complete,
     /// A gate is closed.
@@ -165,21 +165,21 @@ pub enum Ended {
     Cancelled,
 }
 
-impl Done {
+impl FinishedStep {
     /// Whether its work was stopped for a person to look at, and is not done.
     pub fn stopped_midway(&self) -> bool {
         self.error.as_ref().is_some_and(|error| error.kind == "checkpoint")
     }
 }
 
-impl State {
+impl FlowState {
     /// A flow that has not begun.
-    pub fn new(id: RunId, definition: &Definition, asked: serde_json::Value) -> Self {
+    pub fn new(id: RunId, definition: &FlowDefinition, asked: serde_json::Value) -> Self {
         let steps = definition.steps.iter().map(|step| StepState {
             name: step.name.clone(),
-            progress: Progress::Waiting,
+            progress: FlowStepProgress::Waiting,
             runs: Vec::new(),
-            gate: Gate::Ahead,
+            gate: StepGate::Ahead,
             messages: Vec::new(),
             handed: BTreeMap::new(),
             accepted: false,
@@ -201,7 +201,7 @@ impl State {
     }
 
     /// A finished step by its name.
-    pub fn done(&self, step: &str) -> Option<&Done> {
+    pub fn done(&self, step: &str) -> Option<&FinishedStep> {
         self.steps.iter().find(|s| s.name == step).and_then(StepState::done)
     }
 
@@ -211,10 +211,10 @@ impl State {
     }
 
     /// The worst outcome of all steps; one that a person accepted counts as good.
-    pub fn worst(&self) -> Outcome {
+    pub fn worst(&self) -> RunOutcome {
         let counted = self.steps.iter().filter_map(|s| Some((s, s.done()?)));
-        counted.fold(Outcome::Success, |worst, (step, done)| match done.outcome {
-            Outcome::NeedsHuman if step.accepted => worst,
+        counted.fold(RunOutcome::Success, |worst, (step, done)| match done.outcome {
+            RunOutcome::NeedsHuman if step.accepted => worst,
             outcome => worst.worse(outcome),
         })
     }
@@ -225,22 +225,26 @@ impl State {
         let (before, rest) = self.steps.split_at_mut(step);
         let Some(state) = rest.first_mut() else { return };
         let seen = match &state.gate {
-            Gate::Reached { seen } => seen.clone(),
-            Gate::Decided(gate) => gate.seen.clone(),
-            Gate::Ahead => BTreeMap::new(),
+            StepGate::Reached { seen } => seen.clone(),
+            StepGate::Decided(gate) => gate.seen.clone(),
+            StepGate::Ahead => BTreeMap::new(),
         };
         if decision == GateDecision::Approved {
             state.messages.extend(comment.clone());
         }
-        state.gate = Gate::Decided(FlowGate { decision, by, seen, comment });
+        state.gate = StepGate::Decided(FlowGate { decision, by, seen, comment });
         for earlier in before.iter_mut().filter(|_| accepts) {
-            earlier.accepted |= earlier.done().is_some_and(|d| d.outcome == Outcome::NeedsHuman);
+            earlier.accepted |= earlier.done().is_some_and(|d| d.outcome == RunOutcome::NeedsHuman);
         }
     }
 
     /// The state a resumed flow starts with: a closed gate is open, a failed step is tried anew, and `message` goes to
     /// the next run. Finished steps stay finished.
-    pub fn resumed(mut self, definition: &Definition, message: Option<String>) -> Result<Self, FlowError> {
+    pub fn resumed(
+        mut self,
+        definition: &FlowDefinition,
+        message: Option<String>,
+    ) -> Result<Self, FlowError> {
         if self.version != 1 || !self.fits(definition) {
             return Err(FlowError::resume(
                 format!("the flow {} was started by another version of Holon", self.id),
@@ -250,45 +254,45 @@ impl State {
         let place = |name: &str| definition.position(name).unwrap_or(0);
         let mut message = message.filter(|text| !text.trim().is_empty());
         let sealed = std::mem::take(&mut self.sealed);
-        let midway = self.steps.iter().position(|step| step.done().is_some_and(Done::stopped_midway));
+        let midway = self.steps.iter().position(|step| step.done().is_some_and(FinishedStep::stopped_midway));
         match self.ended.take() {
             // Going on with a flow is going on with what was not done.
-            Some(Ended::Complete | Ended::NeedsHuman { .. }) if midway.is_some() => {
+            Some(FlowEnd::Complete | FlowEnd::NeedsHuman { .. }) if midway.is_some() => {
                 if let Some(step) = midway.and_then(|step| self.steps.get_mut(step)) {
                     step.goes_on = step.done().and_then(|done| done.run.clone());
-                    step.progress = Progress::Waiting;
+                    step.progress = FlowStepProgress::Waiting;
                 }
             }
-            Some(Ended::Complete) if !sealed => {}
+            Some(FlowEnd::Complete) if !sealed => {}
             // Killed while it stopped: nobody was told, so nobody has decided.
-            Some(Ended::Stopped { step }) if !sealed => {
+            Some(FlowEnd::Stopped { step }) if !sealed => {
                 let step = &mut self.steps[place(&step)];
-                if let Gate::Decided(gate) = &step.gate {
-                    step.gate = Gate::Reached { seen: gate.seen.clone() };
+                if let StepGate::Decided(gate) = &step.gate {
+                    step.gate = StepGate::Reached { seen: gate.seen.clone() };
                 }
             }
-            Some(Ended::Complete) => {
+            Some(FlowEnd::Complete) => {
                 return Err(FlowError::resume(
                     format!("the flow {} is over: there is nothing to go on with", self.id),
                     format!("see `holon runs show {}`", self.id),
                 ));
             }
-            Some(Ended::Stopped { step }) => {
+            Some(FlowEnd::Stopped { step }) => {
                 self.decide(place(&step), GateDecision::Approved, DecidedBy::Resume, message.take());
             }
-            Some(Ended::NeedsHuman { step }) => self.steps[place(&step)].accepted = true,
-            Some(Ended::Failed { step, .. }) => {
+            Some(FlowEnd::NeedsHuman { step }) => self.steps[place(&step)].accepted = true,
+            Some(FlowEnd::Failed { step, .. }) => {
                 let step = &mut self.steps[place(&step)];
-                if step.done().is_some_and(|d| d.outcome == Outcome::Failure) {
-                    (step.progress, step.goes_on) = (Progress::Waiting, None);
+                if step.done().is_some_and(|d| d.outcome == RunOutcome::Failure) {
+                    (step.progress, step.goes_on) = (FlowStepProgress::Waiting, None);
                 }
             }
-            Some(Ended::Cancelled | Ended::OutOfMoney { .. }) | None => {}
+            Some(FlowEnd::Cancelled | FlowEnd::OutOfMoney { .. }) | None => {}
         }
         if let Some(text) = message {
             let next = definition.steps.iter().zip(&mut self.steps).find(|(step, state)| {
-                matches!(step.work, Work::Run(_))
-                    && matches!(state.progress, Progress::Waiting | Progress::Running { .. })
+                matches!(step.work, StepWork::Run(_))
+                    && matches!(state.progress, FlowStepProgress::Waiting | FlowStepProgress::Running { .. })
             });
             if let Some((_, state)) = next {
                 state.messages.push(text);
@@ -297,7 +301,7 @@ impl State {
         Ok(self)
     }
 
-    fn fits(&self, definition: &Definition) -> bool {
+    fn fits(&self, definition: &FlowDefinition) -> bool {
         let names = definition.steps.iter().map(|step| &step.name);
         self.flow == definition.name && names.eq(self.steps.iter().map(|step| &step.name))
     }
@@ -305,9 +309,9 @@ impl State {
 
 impl StepState {
     /// What is known of it when it has ended by itself.
-    pub fn done(&self) -> Option<&Done> {
+    pub fn done(&self) -> Option<&FinishedStep> {
         match &self.progress {
-            Progress::Done(done) => Some(done),
+            FlowStepProgress::Done(done) => Some(done),
             _ => None,
         }
     }

@@ -3,28 +3,28 @@
 
 use std::path::{Path, PathBuf};
 
-use holon_core::Span;
-use holon_core::mode::{Catalog, Network, Profile};
+use holon_core::HumanDuration;
+use holon_core::mode::{ModeCatalog, NetworkReach, Profile};
 use holon_core::redact::Redactor;
-use holon_core::spec::{Spec, WantedArtifact};
+use holon_core::spec::{RequestedArtifact, Spec};
 use holon_host::run::CREDENTIAL_IN_GOAL;
-use holon_host::{GivenSpec, HostError, RunPlan, RunRequest, effect};
+use holon_host::{HostError, RunPlan, RunRequest, SourcedSpec, effect};
 
-use crate::definition::{Definition, RunWork, Work};
+use crate::definition::{FlowDefinition, StepRunWork, StepWork};
 use crate::error::FlowError;
 
 /// What was asked of the whole flow, with every path made absolute.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct FlowRequest {
     /// The flags.
     pub(crate) request: RunRequest,
     /// The spec, if one was given.
-    pub(crate) spec: Option<GivenSpec>,
+    pub(crate) spec: Option<SourcedSpec>,
     /// What is odd about the spec.
     pub(crate) warnings: Vec<String>,
 }
 
-impl Asked {
+impl FlowRequest {
     /// Reads the spec and makes the paths in it independent of where it lies.
     pub(crate) fn new(request: RunRequest, base: &Path) -> Result<Self, FlowError> {
         let mut request = absolute(request, base);
@@ -35,7 +35,7 @@ impl Asked {
             )
             .into());
         }
-        let (given, warnings) = GivenSpec::of(&request)?;
+        let (given, warnings) = SourcedSpec::of(&request)?;
         let Some(mut given) = given else {
             request.workspace.get_or_insert_with(|| base.to_owned());
             return Ok(Self { request, spec: None, warnings });
@@ -70,7 +70,7 @@ impl Asked {
     }
 
     /// Artifacts that the spec asks for.
-    pub(crate) fn artifacts(&self) -> &[WantedArtifact] {
+    pub(crate) fn artifacts(&self) -> &[RequestedArtifact] {
         self.spec.as_ref().map(|given| given.spec.output.artifacts.as_slice()).unwrap_or_default()
     }
 
@@ -103,7 +103,7 @@ impl Asked {
     }
 
     /// How long all of it may take.
-    pub(crate) fn timeout(&self) -> Option<Span> {
+    pub(crate) fn timeout(&self) -> Option<HumanDuration> {
         let spec = self.spec.as_ref().and_then(|given| given.spec.constraints.timeout);
         self.request.timeout.or(spec)
     }
@@ -117,13 +117,13 @@ impl Asked {
     /// The request of one step; `handed` and `notes` are files for its context.
     pub(crate) fn step(
         &self,
-        definition: &Definition,
+        definition: &FlowDefinition,
         place: usize,
         profile: &Profile,
-        extra: Extra<'_>,
+        extra: StepExtras<'_>,
     ) -> Result<RunRequest, FlowError> {
         let step = &definition.steps[place];
-        let Work::Run(work) = &step.work else {
+        let StepWork::Run(work) = &step.work else {
             return Err(FlowError::Definition {
                 file: definition.name.clone(),
                 message: format!("step `{}` is no run", step.name),
@@ -146,14 +146,14 @@ impl Asked {
             max_rounds: asked.max_rounds.map(|n| n.min(limits.rounds)),
             max_output_mb: asked.max_output_mb.map(|n| n.min(limits.output_mb)),
             max_cost_usd: extra.money_left.map(|left| left.min(limits.cost_usd)),
-            network: asked.network.filter(|n| *n != Network::Host || !profile.promises_no_change()),
+            network: asked.network.filter(|n| *n != NetworkReach::Host || !profile.promises_no_change()),
             record: asked.record.as_deref().map(|path| cassette(path, &step.name)),
             replay: asked.replay.as_deref().map(|path| cassette(path, &step.name)),
             ..asked.clone()
         };
         // First, so that no file of the user's can take the name the brief speaks of.
         request.context.splice(..0, extra.files.iter().cloned());
-        let wanted: &[WantedArtifact] = match last_run(definition) == Some(place) {
+        let wanted: &[RequestedArtifact] = match last_run(definition) == Some(place) {
             true => self.artifacts(),
             false => &[],
         };
@@ -162,20 +162,25 @@ impl Asked {
     }
 
     /// The part of the spec that one step or child gets.
-    fn part(&self, work: &RunWork, profile: &Profile, artifacts: &[WantedArtifact]) -> Option<GivenSpec> {
+    fn part(
+        &self,
+        work: &StepRunWork,
+        profile: &Profile,
+        artifacts: &[RequestedArtifact],
+    ) -> Option<SourcedSpec> {
         let given = self.spec.as_ref()?;
         let mut spec = narrowed(given.spec.clone(), work, profile);
         spec.output.artifacts = artifacts.to_vec();
-        Some(GivenSpec { spec, ..given.clone() })
+        Some(SourcedSpec { spec, ..given.clone() })
     }
 }
 
-impl Asked {
+impl FlowRequest {
     /// The request of a child: its own goal, workspace and files, and never more than its mode gives.
     pub(crate) fn child(&self, child: ChildWork<'_>) -> Result<RunRequest, FlowError> {
         let ChildWork { profile, label, goal, workspace, files, artifacts, checks } = child;
         let asked = &self.request;
-        let work = RunWork {
+        let work = StepRunWork {
             mode: profile.name.clone(),
             context: Vec::new(),
             brief: None,
@@ -197,7 +202,7 @@ impl Asked {
             idle_timeout: asked.idle_timeout.map(|t| t.min(profile.limits.idle_timeout)),
             max_rounds: asked.max_rounds.map(|n| n.min(profile.limits.rounds)),
             max_output_mb: asked.max_output_mb.map(|n| n.min(profile.limits.output_mb)),
-            network: asked.network.filter(|n| *n != Network::Host || !profile.promises_no_change()),
+            network: asked.network.filter(|n| *n != NetworkReach::Host || !profile.promises_no_change()),
             record: asked.record.as_deref().map(|path| cassette(path, label)),
             replay: asked.replay.as_deref().map(|path| cassette(path, label)),
             ..asked.clone()
@@ -221,13 +226,13 @@ pub(crate) struct ChildWork<'a> {
     /// Files that go with it.
     pub(crate) files: &'a [PathBuf],
     /// Artifacts of the spec that it hands over.
-    pub(crate) artifacts: &'a [WantedArtifact],
+    pub(crate) artifacts: &'a [RequestedArtifact],
     /// Whether the user's checks are for it.
     pub(crate) checks: bool,
 }
 
 /// What a step gets besides what the user asked for.
-pub(crate) struct Extra<'a> {
+pub(crate) struct StepExtras<'a> {
     /// Files of earlier steps, and what people said.
     pub(crate) files: &'a [PathBuf],
     /// Whether people said something.
@@ -237,15 +242,15 @@ pub(crate) struct Extra<'a> {
 }
 
 /// The mode of a step as it is in this workspace.
-pub(crate) fn profile(catalog: &Catalog, work: &RunWork) -> Result<Profile, FlowError> {
+pub(crate) fn profile(catalog: &ModeCatalog, work: &StepRunWork) -> Result<Profile, FlowError> {
     Ok(catalog.resolve(&work.mode).map_err(HostError::from)?)
 }
 
-fn last_run(definition: &Definition) -> Option<usize> {
-    definition.steps.iter().rposition(|step| matches!(step.work, Work::Run(_)))
+fn last_run(definition: &FlowDefinition) -> Option<usize> {
+    definition.steps.iter().rposition(|step| matches!(step.work, StepWork::Run(_)))
 }
 
-fn goal(goal: &str, work: &RunWork, message: bool) -> String {
+fn goal(goal: &str, work: &StepRunWork, message: bool) -> String {
     if goal.trim().is_empty() {
         // Nothing a step says by itself may stand for what the user did not.
         return String::new();
@@ -256,7 +261,7 @@ fn goal(goal: &str, work: &RunWork, message: bool) -> String {
 }
 
 /// The spec as one step gets it: within its mode, with checks where there are any.
-fn narrowed(mut spec: Spec, work: &RunWork, profile: &Profile) -> Spec {
+fn narrowed(mut spec: Spec, work: &StepRunWork, profile: &Profile) -> Spec {
     let limits = &profile.limits;
     let wants = &mut spec.constraints;
     wants.mode = None;
@@ -264,7 +269,7 @@ fn narrowed(mut spec: Spec, work: &RunWork, profile: &Profile) -> Spec {
     wants.max_steps = wants.max_steps.map(|n| n.min(limits.rounds));
     // The flow hands money down by itself.
     wants.max_cost_usd = None;
-    wants.network = wants.network.filter(|n| *n != Network::Host || !profile.promises_no_change());
+    wants.network = wants.network.filter(|n| *n != NetworkReach::Host || !profile.promises_no_change());
     if !work.checks {
         wants.checks.clear();
     }

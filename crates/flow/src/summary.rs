@@ -2,33 +2,33 @@
 
 use std::fmt::Write as _;
 
-use holon_core::artifact::findings::Findings;
+use holon_core::artifact::findings::FindingsReport;
 
-use crate::definition::Definition;
-use crate::state::{Ended, Gate, Progress, State};
+use crate::definition::FlowDefinition;
+use crate::state::{FlowEnd, FlowState, FlowStepProgress, StepGate};
 
 /// What the flow has to say; `words` is the summary of the last agent that wrote one.
 pub(crate) fn text(
-    definition: &Definition,
-    state: &State,
-    findings: Option<&Findings>,
+    definition: &FlowDefinition,
+    state: &FlowState,
+    findings: Option<&FindingsReport>,
     words: Option<(&str, &str)>,
 ) -> String {
-    let ended = state.ended.as_ref().map_or("interrupted".to_owned(), Ended::to_string);
+    let ended = state.ended.as_ref().map_or("interrupted".to_owned(), FlowEnd::to_string);
     let mut text = format!("# {}\n\n{}.\n\n", definition.name, capital(&ended));
     for step in &state.steps {
         let how = match &step.progress {
-            Progress::Waiting => "not started".to_owned(),
-            Progress::Running { .. } => "not finished".to_owned(),
-            Progress::Skipped { why } => format!("left out: {why}"),
-            Progress::Done(done) => {
+            FlowStepProgress::Waiting => "not started".to_owned(),
+            FlowStepProgress::Running { .. } => "not finished".to_owned(),
+            FlowStepProgress::Skipped { why } => format!("left out: {why}"),
+            FlowStepProgress::Done(done) => {
                 let why =
                     done.error.as_ref().map(|e| format!(": {}", one_line(&e.message))).unwrap_or_default();
                 format!("{}{why}", done.outcome)
             }
         };
         let _ = writeln!(text, "- **{}**: {how}", step.name);
-        if let Gate::Decided(gate) = &step.gate
+        if let StepGate::Decided(gate) = &step.gate
             && let Some(comment) = &gate.comment
         {
             let _ = writeln!(text, "  - said at the gate: {}", one_line(comment));

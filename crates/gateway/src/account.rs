@@ -1,10 +1,10 @@
 //! What a run may spend, and what it has spent.
 
-use holon_model::Usage;
+use holon_model::TokenUsage;
 
 /// The most that a run may use of a model; nothing is bounded that is not given.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Budget {
+pub struct GatewayBudget {
     /// Requests.
     pub requests: Option<u64>,
     /// Tokens, input and output together.
@@ -15,7 +15,7 @@ pub struct Budget {
 
 /// What of a budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum BudgetLimit {
     /// The requests.
     Requests,
     /// The tokens.
@@ -24,7 +24,7 @@ pub enum Limit {
     Cost,
 }
 
-impl Limit {
+impl BudgetLimit {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Limit {
 
 /// What happened at the door.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Account {
+pub struct GatewayAccount {
     /// Requests that were let through to the provider.
     pub requests: u64,
     /// Those of them that gave no reply.
@@ -49,33 +49,33 @@ pub struct Account {
     /// Requests that were turned away for any other reason.
     pub refused: u64,
     /// Tokens, with the cost as far as it is known.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Replies (or parts of one) whose tokens nobody told, so that they were estimated.
     pub estimated: u64,
     /// Replies whose cost is not known: the provider did not tell it, and no prices were given.
     pub unpriced: u64,
     /// What is used up: set when the first request was turned away for it.
-    pub spent: Option<Limit>,
+    pub spent: Option<BudgetLimit>,
     /// Why the recording is incomplete, if it is.
     pub recording: Option<String>,
 }
 
-impl Budget {
+impl GatewayBudget {
     /// What is used up.
-    pub(crate) fn reached(&self, account: &Account) -> Option<Limit> {
+    pub(crate) fn reached(&self, account: &GatewayAccount) -> Option<BudgetLimit> {
         if self.requests.is_some_and(|most| account.requests >= most) {
-            Some(Limit::Requests)
+            Some(BudgetLimit::Requests)
         } else if self.tokens.is_some_and(|most| account.tokens() >= most) {
-            Some(Limit::Tokens)
+            Some(BudgetLimit::Tokens)
         } else if self.cost_usd.is_some_and(|most| account.cost() >= most) {
-            Some(Limit::Cost)
+            Some(BudgetLimit::Cost)
         } else {
             None
         }
     }
 }
 
-impl Account {
+impl GatewayAccount {
     /// Tokens, input and output together.
     pub(crate) fn tokens(&self) -> u64 {
         self.usage.total_input().saturating_add(self.usage.total_output())

@@ -9,30 +9,30 @@ use hyper::body::{Body as _, Incoming};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::limits::Limits;
-use crate::refusal::{Refusal, Sort};
+use crate::limits::GatewayLimits;
+use crate::refusal::{GatewayRefusal, RefusalKind};
 
 /// Deeper values than this are refused; no client of a model needs so many levels.
 const DEEPEST: usize = 100;
 
 /// The bytes of all bodies together.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Scale(Arc<AtomicUsize>);
+pub(crate) struct BodyScale(Arc<AtomicUsize>);
 
 /// What one body weighs, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Weight {
-    scale: Scale,
+pub(crate) struct BodyWeight {
+    scale: BodyScale,
     bytes: usize,
 }
 
-impl Scale {
-    pub(crate) fn weight(&self) -> Weight {
-        Weight { scale: self.clone(), bytes: 0 }
+impl BodyScale {
+    pub(crate) fn weight(&self) -> BodyWeight {
+        BodyWeight { scale: self.clone(), bytes: 0 }
     }
 }
 
-impl Weight {
+impl BodyWeight {
     /// Adds bytes and gives the sum of all weights.
     fn add(&mut self, bytes: usize) -> usize {
         self.bytes += bytes;
@@ -40,7 +40,7 @@ impl Weight {
     }
 }
 
-impl Drop for Weight {
+impl Drop for BodyWeight {
     fn drop(&mut self) {
         self.scale.0.fetch_sub(self.bytes, Ordering::SeqCst);
     }
@@ -49,29 +49,34 @@ impl Drop for Weight {
 /// Reads a whole body.
 pub(crate) async fn read(
     body: &mut Incoming,
-    limits: &Limits,
-    weight: &mut Weight,
-) -> Result<Bytes, Refusal> {
-    let too_large =
-        || Refusal::new(Sort::TooLarge, format!("the body is larger than {} bytes", limits.body_bytes));
+    limits: &GatewayLimits,
+    weight: &mut BodyWeight,
+) -> Result<Bytes, GatewayRefusal> {
+    let too_large = || {
+        GatewayRefusal::new(
+            RefusalKind::TooLarge,
+            format!("the body is larger than {} bytes", limits.body_bytes),
+        )
+    };
     let told = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if told > limits.body_bytes {
         return Err(too_large());
     }
-    let slow = |_| Refusal::new(Sort::TooSlow, "the body did not come in time");
+    let slow = |_| GatewayRefusal::new(RefusalKind::TooSlow, "the body did not come in time");
     let deadline = Instant::now() + limits.body_time;
     let mut all = Vec::new();
     while let Some(frame) =
         timeout_at(deadline, timeout(limits.body_idle, body.frame())).await.map_err(slow)?.map_err(slow)?
     {
-        let frame =
-            frame.map_err(|error| Refusal::new(Sort::Malformed, format!("the body is broken: {error}")))?;
+        let frame = frame.map_err(|error| {
+            GatewayRefusal::new(RefusalKind::Malformed, format!("the body is broken: {error}"))
+        })?;
         let Ok(piece) = frame.into_data() else { continue };
         if all.len() + piece.len() > limits.body_bytes {
             return Err(too_large());
         }
         if weight.add(piece.len()) > limits.bodies_bytes {
-            let mut busy = Refusal::new(Sort::Busy, "too many large requests at a time");
+            let mut busy = GatewayRefusal::new(RefusalKind::Busy, "too many large requests at a time");
             busy.retry_after = Some(std::time::Duration::from_secs(1));
             return Err(busy);
         }
@@ -82,7 +87,7 @@ pub(crate) async fn read(
 
 /// Takes in what is left of a refused body and throws it away. A connection that is closed with something unread is reset,
 /// and then the client may never see the answer.
-pub(crate) async fn discard(mut body: Incoming, limits: Limits) {
+pub(crate) async fn discard(mut body: Incoming, limits: GatewayLimits) {
     let deadline = Instant::now() + limits.body_time;
     let mut left = limits.body_bytes;
     while let Ok(Ok(Some(Ok(frame)))) = timeout_at(deadline, timeout(limits.linger, body.frame())).await {
@@ -95,8 +100,8 @@ pub(crate) async fn discard(mut body: Incoming, limits: Limits) {
 }
 
 /// The JSON object in a body.
-pub(crate) fn object(bytes: &[u8], limits: &Limits) -> Result<Map<String, Value>, Refusal> {
-    let refuse = |message: String| Refusal::new(Sort::Malformed, message);
+pub(crate) fn object(bytes: &[u8], limits: &GatewayLimits) -> Result<Map<String, Value>, GatewayRefusal> {
+    let refuse = |message: String| GatewayRefusal::new(RefusalKind::Malformed, message);
     scan(bytes, limits.json_values).map_err(|message| refuse(message.to_owned()))?;
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(object)) => Ok(object),
@@ -142,7 +147,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: Result<(), &str>) {
-        let limits = Limits { json_values: 10, ..Limits::default() };
+        let limits = GatewayLimits { json_values: 10, ..GatewayLimits::default() };
         match (object(text.as_bytes(), &limits), expect) {
             (Ok(_), Ok(())) => {}
             (Err(refusal), Err(words)) => assert!(refusal.message.contains(words), "{text}: {refusal:?}"),
@@ -159,7 +164,7 @@ mod tests {
         check(&"[".repeat(1000), Err("too many values"));
         check(&format!("{{\"a\":[{}]}}", "0,".repeat(100)), Err("too many values"));
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(500), "]".repeat(500));
-        let limits = Limits::default();
+        let limits = GatewayLimits::default();
         let refused = object(deep.as_bytes(), &limits).map_err(|refusal| refusal.message);
         assert_eq!(refused, Err("the body is nested too deeply".to_owned()));
     }
@@ -167,7 +172,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = object(&bytes, &Limits::default());
+            let _ = object(&bytes, &GatewayLimits::default());
         }
     }
 }

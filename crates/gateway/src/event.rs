@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use holon_model::{ModelError, Stop, Usage};
+use holon_model::{ModelError, ReplyStop, TokenUsage};
 
-use crate::account::Limit;
-use crate::tongue::Tongue;
+use crate::account::BudgetLimit;
+use crate::client_wire::ClientWire;
 
 /// Something that happened at the door; free of secrets.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum GatewayEvent {
     /// A request was let through.
     Started {
         /// Its number, from 1.
         number: u64,
         /// The wire the client speaks.
-        wire: Tongue,
+        wire: ClientWire,
         /// Bytes of its body.
         bytes: usize,
         /// Whether the answer comes piece by piece.
@@ -28,15 +28,15 @@ pub enum Event {
         /// Its number.
         number: u64,
         /// The wire the client speaks.
-        wire: Tongue,
+        wire: ClientWire,
         /// Tokens and cost.
-        usage: Usage,
+        usage: TokenUsage,
         /// True when nobody told the tokens.
         estimated: bool,
         /// The model that answered, where it told.
         model: Option<String>,
         /// Why the answer ended.
-        stop: Option<Stop>,
+        stop: Option<ReplyStop>,
         /// Why there is no whole reply.
         error: Option<ModelError>,
     },
@@ -50,9 +50,9 @@ pub enum Event {
     /// A request was turned away because this is used up; told once.
     Spent {
         /// What is used up.
-        limit: Limit,
+        limit: BudgetLimit,
     },
 }
 
 /// Receives events on the door's own thread; it must not block.
-pub type Watch = Arc<dyn Fn(&Event) + Send + Sync>;
+pub type GatewayWatch = Arc<dyn Fn(&GatewayEvent) + Send + Sync>;

@@ -4,19 +4,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use holon_core::redact::Redactor;
-use holon_model::{Cancel, Delta, ErrorKind, ModelError, Provider, Reply, Sink};
+use holon_model::{DeltaSink, ModelCancel, ModelError, ModelErrorKind, ModelReply, Provider, ReplyDelta};
 use tokio::sync::oneshot;
 
-use crate::attend::Attended;
-use crate::flow::Inlet;
-use crate::ledger::Charge;
-use crate::pass::{PASSING, Passing};
-use crate::serve::{self, Asked, Labels, Teller};
-use crate::tongue::Tongue;
-use crate::veil::Keys;
+use crate::attend::AttendedSession;
+use crate::client_wire::ClientWire;
+use crate::flow::ResponseInlet;
+use crate::key_redactor::HiddenKeys;
+use crate::ledger::RequestCharge;
+use crate::pass::{PASSING, PassingRequest};
+use crate::serve::{self, ClientRequest, ReplyLabels, ReplyStreamEncoder};
 
 /// How an answer begins.
-pub(crate) enum Head {
+pub(crate) enum ResponseHead {
     /// Pieces follow.
     Stream,
     /// This is all.
@@ -26,20 +26,20 @@ pub(crate) enum Head {
 }
 
 /// Begins the answer, once.
-pub(crate) struct Opener(Mutex<Option<oneshot::Sender<Head>>>);
+pub(crate) struct ResponseOpener(Mutex<Option<oneshot::Sender<ResponseHead>>>);
 
-impl Opener {
-    pub(crate) fn new(head: oneshot::Sender<Head>) -> Arc<Self> {
+impl ResponseOpener {
+    pub(crate) fn new(head: oneshot::Sender<ResponseHead>) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Some(head))))
     }
 
     /// Begins a stream, unless the answer has begun.
     pub(crate) fn open(&self) {
-        self.answer(Head::Stream);
+        self.answer(ResponseHead::Stream);
     }
 
     /// Gives the head; false when the answer has begun already.
-    fn answer(&self, head: Head) -> bool {
+    fn answer(&self, head: ResponseHead) -> bool {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(sender) => {
                 // A client that is gone needs no answer.
@@ -53,25 +53,25 @@ impl Opener {
 
 /// All that is needed to serve a request.
 pub(crate) struct Exchange {
-    pub(crate) wire: Tongue,
-    pub(crate) asked: Asked,
-    pub(crate) labels: Labels,
+    pub(crate) wire: ClientWire,
+    pub(crate) asked: ClientRequest,
+    pub(crate) labels: ReplyLabels,
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) charge: Charge,
-    pub(crate) opener: Arc<Opener>,
-    pub(crate) cancel: Cancel,
-    pub(crate) keys: Keys,
+    pub(crate) charge: RequestCharge,
+    pub(crate) opener: Arc<ResponseOpener>,
+    pub(crate) cancel: ModelCancel,
+    pub(crate) keys: HiddenKeys,
     pub(crate) redactor: Redactor,
     /// Who hears the reply.
-    pub(crate) attended: Option<Arc<Attended>>,
+    pub(crate) attended: Option<Arc<AttendedSession>>,
 }
 
 impl Exchange {
     /// Lets bytes pass through to a provider of the same wire.
-    pub(crate) async fn pass(mut self, passing: Passing) {
+    pub(crate) async fn pass(mut self, passing: PassingRequest) {
         let passing = Arc::new(passing);
         let outcome = {
-            let mut sink = Counting(&mut self.charge);
+            let mut sink = UsageCounter(&mut self.charge);
             let answer = self.provider.stream(&self.asked.request, &mut sink, &self.cancel);
             PASSING.scope(Arc::clone(&passing), answer).await
         };
@@ -86,7 +86,7 @@ impl Exchange {
                 let _ = inlet.push(&ended.last).and_then(|()| inlet.finish());
             }
             Err(error) => {
-                if self.opener.answer(Head::Failed(error.clone())) {
+                if self.opener.answer(ResponseHead::Failed(error.clone())) {
                     return;
                 }
                 let _ = inlet.push(&ended.last);
@@ -99,50 +99,50 @@ impl Exchange {
     }
 
     /// Translates between the client's wire and whatever the provider speaks.
-    pub(crate) async fn translate(mut self, inlet: Inlet) {
+    pub(crate) async fn translate(mut self, inlet: ResponseInlet) {
         if !self.asked.stream {
             let outcome = {
-                let mut sink = Counting(&mut self.charge);
+                let mut sink = UsageCounter(&mut self.charge);
                 self.provider.stream(&self.asked.request, &mut sink, &self.cancel).await
             };
             match self.settle(outcome) {
                 Ok(reply) => self.deliver(&reply, None, inlet),
-                Err(error) => drop(self.opener.answer(Head::Failed(error))),
+                Err(error) => drop(self.opener.answer(ResponseHead::Failed(error))),
             }
             return;
         }
         let gauge = inlet.gauge();
-        let mut sink = Telling {
-            teller: serve::teller(self.wire, self.labels.clone()),
+        let mut sink = ResponseRelay {
+            teller: serve::reply_encoder(self.wire, self.labels.clone()),
             inlet,
             charge: &mut self.charge,
             opener: &self.opener,
             cancel: &self.cancel,
         };
         let outcome = gauge.paced(self.provider.stream(&self.asked.request, &mut sink, &self.cancel)).await;
-        let Telling { mut teller, mut inlet, .. } = sink;
+        let ResponseRelay { mut teller, mut inlet, .. } = sink;
         let told = match self.settle(outcome) {
             Ok(reply) => {
                 self.opener.open();
                 teller.end(&reply)
             }
-            Err(error) if self.opener.answer(Head::Failed(error.clone())) => return,
+            Err(error) if self.opener.answer(ResponseHead::Failed(error.clone())) => return,
             Err(error) => teller.fail(&error),
         };
         let _ = inlet.push(told.as_bytes()).and_then(|()| inlet.finish());
     }
 
     /// Gives a reply that is there as a whole, in the form the client asked for.
-    fn deliver(&self, reply: &Reply, bytes: Option<Vec<u8>>, mut inlet: Inlet) {
+    fn deliver(&self, reply: &ModelReply, bytes: Option<Vec<u8>>, mut inlet: ResponseInlet) {
         if self.asked.stream {
             self.opener.open();
-            let told = serve::teller(self.wire, self.labels.clone()).end(reply);
+            let told = serve::reply_encoder(self.wire, self.labels.clone()).end(reply);
             let _ = inlet.push(told.as_bytes()).and_then(|()| inlet.finish());
             return;
         }
         let body =
             bytes.unwrap_or_else(|| serve::whole(self.wire, &self.labels, reply).to_string().into_bytes());
-        self.opener.answer(Head::Whole(self.keys.cover(&body).into()));
+        self.opener.answer(ResponseHead::Whole(self.keys.cover(&body).into()));
     }
 
     /// What a provider says when it fails, without keys however they are written.
@@ -152,7 +152,7 @@ impl Exchange {
     }
 
     /// Books what it cost, before the client learns that it is over.
-    fn settle(&mut self, outcome: Result<Reply, ModelError>) -> Result<Reply, ModelError> {
+    fn settle(&mut self, outcome: Result<ModelReply, ModelError>) -> Result<ModelReply, ModelError> {
         match outcome {
             Ok(reply) => {
                 self.charge.answered(&reply);
@@ -166,7 +166,7 @@ impl Exchange {
                 error.message = self.without_keys(&error.message);
                 error.request_id = error.request_id.map(|id| self.without_keys(&id));
                 self.charge.fail(&error);
-                if matches!(error.kind, ErrorKind::Auth | ErrorKind::Setup) {
+                if matches!(error.kind, ModelErrorKind::Auth | ModelErrorKind::Setup) {
                     // What a provider says about a key may say something of the key; the host was told.
                     error.message = "the provider refuses the key of the host".to_owned();
                     error.request_id = None;
@@ -177,34 +177,36 @@ impl Exchange {
     }
 }
 
-fn bytes_of(delta: &Delta) -> usize {
+fn bytes_of(delta: &ReplyDelta) -> usize {
     match delta {
-        Delta::Text(text) | Delta::Reasoning(text) | Delta::CallArguments { text, .. } => text.len(),
-        Delta::CallStarted { name, .. } => name.len(),
-        Delta::Restart => 0,
+        ReplyDelta::Text(text) | ReplyDelta::Reasoning(text) | ReplyDelta::CallArguments { text, .. } => {
+            text.len()
+        }
+        ReplyDelta::CallStarted { name, .. } => name.len(),
+        ReplyDelta::Restart => 0,
     }
 }
 
 /// Counts an answer that somebody else passes on.
-struct Counting<'a>(&'a mut Charge);
+struct UsageCounter<'a>(&'a mut RequestCharge);
 
-impl Sink for Counting<'_> {
-    fn delta(&mut self, delta: Delta) {
+impl DeltaSink for UsageCounter<'_> {
+    fn delta(&mut self, delta: ReplyDelta) {
         self.0.hear(bytes_of(&delta));
     }
 }
 
 /// Passes an answer on in the client's wire.
-struct Telling<'a> {
-    teller: Teller,
-    inlet: Inlet,
-    charge: &'a mut Charge,
-    opener: &'a Opener,
-    cancel: &'a Cancel,
+struct ResponseRelay<'a> {
+    teller: ReplyStreamEncoder,
+    inlet: ResponseInlet,
+    charge: &'a mut RequestCharge,
+    opener: &'a ResponseOpener,
+    cancel: &'a ModelCancel,
 }
 
-impl Sink for Telling<'_> {
-    fn delta(&mut self, delta: Delta) {
+impl DeltaSink for ResponseRelay<'_> {
+    fn delta(&mut self, delta: ReplyDelta) {
         self.charge.hear(bytes_of(&delta));
         let told = self.teller.delta(&delta);
         self.opener.open();

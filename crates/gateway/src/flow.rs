@@ -8,39 +8,39 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use holon_model::Cancel;
+use holon_model::ModelCancel;
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::{Notify, mpsc};
 
-use crate::veil::{Keys, Veil};
+use crate::key_redactor::{HiddenKeys, KeyRedactor};
 
 /// The end where an answer is put in.
-pub(crate) struct Inlet {
+pub(crate) struct ResponseInlet {
     queue: mpsc::UnboundedSender<Bytes>,
-    pending: Arc<Pending>,
-    veil: Veil,
+    pending: Arc<PendingBytes>,
+    veil: KeyRedactor,
 }
 
 #[derive(Default)]
-struct Pending {
+struct PendingBytes {
     bytes: AtomicUsize,
     most: usize,
     taken: Notify,
 }
 
 /// The end where the client takes it out; dropping it stops the exchange.
-pub(crate) struct Outflow {
-    content: Content,
+pub(crate) struct ResponseOutflow {
+    content: OutflowContent,
     _hold: Option<StopOnDrop>,
 }
 
-enum Content {
+enum OutflowContent {
     Whole(Option<Bytes>),
-    Pieces(mpsc::UnboundedReceiver<Bytes>, Arc<Pending>),
+    Pieces(mpsc::UnboundedReceiver<Bytes>, Arc<PendingBytes>),
 }
 
 /// Stops an exchange when the connection lets go of it.
-pub(crate) struct StopOnDrop(pub(crate) Cancel);
+pub(crate) struct StopOnDrop(pub(crate) ModelCancel);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
@@ -50,68 +50,68 @@ impl Drop for StopOnDrop {
 
 /// The client is gone, or does not read.
 #[derive(Debug)]
-pub(crate) struct Gone;
+pub(crate) struct ClientGone;
 
 /// Both ends; no more than about `most` bytes wait between them.
-pub(crate) fn pair(most: usize, keys: &Keys, hold: StopOnDrop) -> (Inlet, Outflow) {
+pub(crate) fn pair(most: usize, keys: &HiddenKeys, hold: StopOnDrop) -> (ResponseInlet, ResponseOutflow) {
     let (queue, pieces) = mpsc::unbounded_channel();
-    let pending = Arc::new(Pending { most, ..Pending::default() });
-    let inlet = Inlet { queue, pending: Arc::clone(&pending), veil: keys.veil() };
-    (inlet, Outflow { content: Content::Pieces(pieces, pending), _hold: Some(hold) })
+    let pending = Arc::new(PendingBytes { most, ..PendingBytes::default() });
+    let inlet = ResponseInlet { queue, pending: Arc::clone(&pending), veil: keys.redactor() };
+    (inlet, ResponseOutflow { content: OutflowContent::Pieces(pieces, pending), _hold: Some(hold) })
 }
 
-impl Inlet {
+impl ResponseInlet {
     /// Puts a piece in; fails when the client is gone.
-    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<(), Gone> {
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<(), ClientGone> {
         let clean = self.veil.push(piece);
         self.send(clean)
     }
 
     /// Puts in what was held back.
-    pub(crate) fn finish(&mut self) -> Result<(), Gone> {
+    pub(crate) fn finish(&mut self) -> Result<(), ClientGone> {
         let rest = self.veil.finish();
         self.send(rest)
     }
 
-    fn send(&self, bytes: Vec<u8>) -> Result<(), Gone> {
+    fn send(&self, bytes: Vec<u8>) -> Result<(), ClientGone> {
         if bytes.is_empty() {
             return Ok(());
         }
         self.pending.bytes.fetch_add(bytes.len(), Ordering::SeqCst);
-        self.queue.send(bytes.into()).map_err(|_| Gone)
+        self.queue.send(bytes.into()).map_err(|_| ClientGone)
     }
 
     /// Tells how far the client is behind, while something else holds this.
-    pub(crate) fn gauge(&self) -> Gauge {
-        Gauge { queue: self.queue.clone(), pending: Arc::clone(&self.pending) }
+    pub(crate) fn gauge(&self) -> BackpressureGauge {
+        BackpressureGauge { queue: self.queue.clone(), pending: Arc::clone(&self.pending) }
     }
 
     /// Waits until the client has caught up; fails when it is gone.
-    pub(crate) async fn room(&self) -> Result<(), Gone> {
+    pub(crate) async fn room(&self) -> Result<(), ClientGone> {
         self.gauge().room().await
     }
 }
 
 /// Waits until a client has caught up.
-type Room = Pin<Box<dyn Future<Output = Result<(), Gone>> + Send>>;
+type BackpressureWait = Pin<Box<dyn Future<Output = Result<(), ClientGone>> + Send>>;
 
 /// How far a client is behind.
 #[derive(Clone)]
-pub(crate) struct Gauge {
+pub(crate) struct BackpressureGauge {
     queue: mpsc::UnboundedSender<Bytes>,
-    pending: Arc<Pending>,
+    pending: Arc<PendingBytes>,
 }
 
-impl Gauge {
+impl BackpressureGauge {
     fn is_full(&self) -> bool {
         self.pending.bytes.load(Ordering::SeqCst) > self.pending.most
     }
 
-    async fn room(self) -> Result<(), Gone> {
+    async fn room(self) -> Result<(), ClientGone> {
         loop {
             let taken = self.pending.taken.notified();
             if self.queue.is_closed() {
-                return Err(Gone);
+                return Err(ClientGone);
             }
             if !self.is_full() {
                 return Ok(());
@@ -123,7 +123,7 @@ impl Gauge {
     /// Drives a future that puts pieces in, only while the client keeps up; one that is gone stops nothing here.
     pub(crate) async fn paced<T>(self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
-        let mut waiting: Option<Room> = None;
+        let mut waiting: Option<BackpressureWait> = None;
         poll_fn(|context| {
             loop {
                 if let Some(room) = &mut waiting {
@@ -140,7 +140,7 @@ impl Gauge {
     }
 }
 
-impl Drop for Content {
+impl Drop for OutflowContent {
     fn drop(&mut self) {
         if let Self::Pieces(pieces, pending) = self {
             pieces.close();
@@ -149,14 +149,14 @@ impl Drop for Content {
     }
 }
 
-impl Outflow {
+impl ResponseOutflow {
     /// An answer that is there as a whole.
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self { content: Content::Whole(Some(bytes.into())), _hold: None }
+        Self { content: OutflowContent::Whole(Some(bytes.into())), _hold: None }
     }
 }
 
-impl Body for Outflow {
+impl Body for ResponseOutflow {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -165,8 +165,8 @@ impl Body for Outflow {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.content {
-            Content::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Content::Pieces(pieces, pending) => pieces.poll_recv(context).map(|piece| {
+            OutflowContent::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            OutflowContent::Pieces(pieces, pending) => pieces.poll_recv(context).map(|piece| {
                 let piece = piece?;
                 pending.bytes.fetch_sub(piece.len(), Ordering::SeqCst);
                 pending.taken.notify_one();
@@ -176,13 +176,15 @@ impl Body for Outflow {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.content, Content::Whole(None))
+        matches!(&self.content, OutflowContent::Whole(None))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.content {
-            Content::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
-            Content::Pieces(..) => SizeHint::default(),
+            OutflowContent::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64))
+            }
+            OutflowContent::Pieces(..) => SizeHint::default(),
         }
     }
 }

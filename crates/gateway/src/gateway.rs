@@ -7,20 +7,23 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use holon_core::redact::Redactor;
-use holon_model::{Cancel, Endpoint, Key, ModelError, Normaliser, Prices, Provider, Recorder, Timeouts};
+use holon_model::{
+    Endpoint, HttpTimeouts, ModelCancel, ModelError, Normaliser, Prices, Provider, ProviderKey,
+    RecordingProvider,
+};
 use tokio::sync::Semaphore;
 
-use crate::account::{Account, Budget, Limit};
-use crate::attend::{Attendance, Attended};
-use crate::body::Scale;
-use crate::door::Door;
-use crate::event::Watch;
-use crate::ledger::Ledger;
-use crate::limits::Limits;
+use crate::account::{BudgetLimit, GatewayAccount, GatewayBudget};
+use crate::attend::{AttendanceSetup, AttendedSession};
+use crate::body::BodyScale;
+use crate::event::GatewayWatch;
+use crate::key_redactor::HiddenKeys;
+use crate::ledger::SpendingLedger;
+use crate::limits::GatewayLimits;
 use crate::listen;
-use crate::pass::Pass;
-use crate::token::Token;
-use crate::veil::Keys;
+use crate::pass::PassThrough;
+use crate::request_handler::GatewayRequestHandler;
+use crate::token::GatewayToken;
 
 /// Who answers.
 #[derive(Clone)]
@@ -31,58 +34,58 @@ pub enum Upstream {
         /// Where, with the real key.
         endpoint: Endpoint,
         /// How long it is waited for.
-        timeouts: Timeouts,
+        timeouts: HttpTimeouts,
     },
     /// Any provider, such as a replay: every client is translated.
     Any(Arc<dyn Provider>),
 }
 
 /// Appends a piece of text to a cassette.
-pub type Save = Box<dyn FnMut(&str) -> io::Result<()> + Send>;
+pub type CassetteAppend = Box<dyn FnMut(&str) -> io::Result<()> + Send>;
 
 /// Where the conversation is written down.
-pub struct Recording {
+pub struct CassetteRecording {
     /// Folds what differs from run to run and removes secrets.
     pub normaliser: Normaliser,
     /// Appends a piece of text to the cassette.
-    pub save: Save,
+    pub save: CassetteAppend,
 }
 
 /// How a door is set up.
-pub struct Settings {
+pub struct GatewaySettings {
     /// What clients must show.
-    pub token: Token,
+    pub token: GatewayToken,
     /// The one model that is asked, whatever a client names.
     pub model: String,
     /// Who answers.
     pub upstream: Upstream,
     /// Keys that must not reach a client, besides that of the endpoint.
-    pub keys: Vec<Key>,
+    pub keys: Vec<ProviderKey>,
     /// What may be spent.
-    pub budget: Budget,
+    pub budget: GatewayBudget,
     /// What the model costs, for providers that do not tell.
     pub prices: Option<Prices>,
     /// Bounds on the traffic itself.
-    pub limits: Limits,
+    pub limits: GatewayLimits,
     /// Where the conversation is written down.
-    pub record: Option<Recording>,
+    pub record: Option<CassetteRecording>,
     /// Who gets to know what happens.
-    pub watch: Option<Watch>,
+    pub watch: Option<GatewayWatch>,
     /// Who attends the agent's conversation.
-    pub attend: Option<Attendance>,
+    pub attend: Option<AttendanceSetup>,
 }
 
-impl Settings {
+impl GatewaySettings {
     /// The usual ones: nothing is bounded by a budget, recorded or watched.
-    pub fn new(token: Token, model: impl Into<String>, upstream: Upstream) -> Self {
+    pub fn new(token: GatewayToken, model: impl Into<String>, upstream: Upstream) -> Self {
         Self {
             token,
             model: model.into(),
             upstream,
             keys: Vec::new(),
-            budget: Budget::default(),
+            budget: GatewayBudget::default(),
             prices: None,
-            limits: Limits::default(),
+            limits: GatewayLimits::default(),
             record: None,
             watch: None,
             attend: None,
@@ -103,33 +106,33 @@ pub enum GatewayError {
 
 /// The open door; it closes when this is dropped.
 pub struct Gateway {
-    ledger: Ledger,
+    ledger: SpendingLedger,
     address: Option<SocketAddr>,
-    problem: Option<Problem>,
-    attended: Option<Arc<Attended>>,
-    stop: Cancel,
+    problem: Option<RecordingProblem>,
+    attended: Option<Arc<AttendedSession>>,
+    stop: ModelCancel,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Gateway {
     /// Opens the door at a listener, on a thread of its own.
-    pub fn start(listener: TcpListener, settings: Settings) -> Result<Self, GatewayError> {
+    pub fn start(listener: TcpListener, settings: GatewaySettings) -> Result<Self, GatewayError> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr().ok();
-        let ledger = Ledger::new(settings.budget, settings.prices, settings.watch.clone());
+        let ledger = SpendingLedger::new(settings.budget, settings.prices, settings.watch.clone());
         let mut keys = settings.keys;
         let (inner, endpoint): (Arc<dyn Provider>, _) = match settings.upstream {
             Upstream::Any(provider) => (provider, None),
             Upstream::Pass { endpoint, timeouts } => {
                 keys.extend(endpoint.key.clone());
                 keys.extend(secrets_of(&endpoint));
-                (Arc::new(Pass::new(endpoint.clone(), timeouts)?), Some(endpoint))
+                (Arc::new(PassThrough::new(endpoint.clone(), timeouts)?), Some(endpoint))
             }
         };
-        let hidden = Keys::new(keys.iter().map(Key::expose));
+        let hidden = HiddenKeys::new(keys.iter().map(ProviderKey::expose));
         let (provider, problem) = recorded(inner, settings.record, hidden.clone());
-        let attended = settings.attend.map(|attendance| Arc::new(Attended::new(attendance)));
-        let door = Arc::new(Door {
+        let attended = settings.attend.map(|attendance| Arc::new(AttendedSession::new(attendance)));
+        let door = Arc::new(GatewayRequestHandler {
             token: settings.token,
             model: settings.model,
             provider,
@@ -139,11 +142,11 @@ impl Gateway {
             keys: hidden,
             redactor: Redactor::new(keys.iter().map(|key| ("key", key.expose()))),
             exchanges: Arc::new(Semaphore::new(settings.limits.exchanges.max(1))),
-            scale: Scale::default(),
+            scale: BodyScale::default(),
             attended: attended.clone(),
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let stop = Cancel::default();
+        let stop = ModelCancel::default();
         let stopped = stop.clone();
         let thread = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || {
             let served = async {
@@ -164,13 +167,13 @@ impl Gateway {
     }
 
     /// What happened so far.
-    pub fn account(&self) -> Account {
+    pub fn account(&self) -> GatewayAccount {
         let recording = self.problem.as_ref().and_then(|problem| problem());
-        Account { recording, ..self.ledger.account() }
+        GatewayAccount { recording, ..self.ledger.account() }
     }
 
-    /// What is used up, once a request was turned away for it; [`crate::Event::Spent`] tells it at that moment.
-    pub fn spent(&self) -> Option<Limit> {
+    /// What is used up, once a request was turned away for it; [`crate::GatewayEvent::Spent`] tells it at that moment.
+    pub fn spent(&self) -> Option<BudgetLimit> {
         self.ledger.account().spent
     }
 
@@ -183,7 +186,7 @@ impl Gateway {
     }
 
     /// Closes the door, ends what still runs, and gives the account.
-    pub fn finish(mut self) -> Account {
+    pub fn finish(mut self) -> GatewayAccount {
         self.close();
         self.account()
     }
@@ -203,7 +206,7 @@ impl Drop for Gateway {
 }
 
 /// What an endpoint holds besides its key that may be secret: values of its headers, and who is named in its address.
-fn secrets_of(endpoint: &Endpoint) -> Vec<Key> {
+fn secrets_of(endpoint: &Endpoint) -> Vec<ProviderKey> {
     let headers = endpoint.headers.iter().filter(|(name, _)| !PLAIN_HEADERS.contains(&name.as_str()));
     let values = headers.flat_map(|(_, value)| {
         // A scheme in front is not part of the secret.
@@ -215,24 +218,24 @@ fn secrets_of(endpoint: &Endpoint) -> Vec<Key> {
     let named = authority.rsplit_once('@').map(|(named, _)| named);
     let parts =
         named.into_iter().flat_map(|named| [named, named.split_once(':').map_or("", |(_, word)| word)]);
-    values.chain(parts).filter(|value| !value.is_empty()).map(Key::new).collect()
+    values.chain(parts).filter(|value| !value.is_empty()).map(ProviderKey::new).collect()
 }
 
 /// Headers that say who asks and are no secret.
 const PLAIN_HEADERS: [&str; 4] = ["http-referer", "x-title", "user-agent", "anthropic-version"];
 
-type Problem = Box<dyn Fn() -> Option<String> + Send + Sync>;
+type RecordingProblem = Box<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// The provider, recorded if that is wanted, and the way to learn what is wrong with the recording.
 fn recorded(
     inner: Arc<dyn Provider>,
-    record: Option<Recording>,
-    keys: Keys,
-) -> (Arc<dyn Provider>, Option<Problem>) {
-    let Some(Recording { normaliser, mut save }) = record else { return (inner, None) };
+    record: Option<CassetteRecording>,
+    keys: HiddenKeys,
+) -> (Arc<dyn Provider>, Option<RecordingProblem>) {
+    let Some(CassetteRecording { normaliser, mut save }) = record else { return (inner, None) };
     // The normaliser may know the keys or not; here they are known for certain.
     let save = move |text: &str| save(&String::from_utf8_lossy(&keys.cover(text.as_bytes())));
-    let recorder = Arc::new(Recorder::new(inner, normaliser, save));
+    let recorder = Arc::new(RecordingProvider::new(inner, normaliser, save));
     let asked = Arc::clone(&recorder);
     (recorder, Some(Box::new(move || asked.problem())))
 }

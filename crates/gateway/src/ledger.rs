@@ -7,12 +7,12 @@
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holon_model::{ErrorKind, ModelError, Prices, Reply, Stop, Usage};
+use holon_model::{ModelError, ModelErrorKind, ModelReply, Prices, ReplyStop, TokenUsage};
 use tokio::sync::Notify;
 
-use crate::account::{Account, Budget, Limit, tokens_in};
-use crate::event::{Event, Watch};
-use crate::tongue::Tongue;
+use crate::account::{BudgetLimit, GatewayAccount, GatewayBudget, tokens_in};
+use crate::client_wire::ClientWire;
+use crate::event::{GatewayEvent, GatewayWatch};
 
 /// What an answer is taken to come to when the request does not bound it, in tokens.
 const USUAL_ANSWER: u64 = 4096;
@@ -21,22 +21,22 @@ const MOST_TOLD: u64 = 100;
 
 /// Keeps the account; clones share it.
 #[derive(Clone)]
-pub(crate) struct Ledger(Arc<Inner>);
+pub(crate) struct SpendingLedger(Arc<LedgerShared>);
 
-struct Inner {
-    budget: Budget,
+struct LedgerShared {
+    budget: GatewayBudget,
     prices: Option<Prices>,
-    watch: Option<Watch>,
-    book: Mutex<Book>,
+    watch: Option<GatewayWatch>,
+    book: Mutex<AccountBook>,
     /// Something under way has ended.
     ended: Notify,
 }
 
 #[derive(Default)]
-struct Book {
-    account: Account,
+struct AccountBook {
+    account: GatewayAccount,
     under_way: u64,
-    reserved: Reserved,
+    reserved: ReservedBudget,
     /// The most that one request cost, for providers that tell only afterwards.
     dearest: f64,
     told: u64,
@@ -44,35 +44,35 @@ struct Book {
 
 /// What is set aside for requests under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Reserved {
+struct ReservedBudget {
     tokens: u64,
     cost: f64,
 }
 
 /// What a client asks for, as far as it matters for a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wish {
-    pub(crate) wire: Tongue,
+pub(crate) struct AdmissionRequest {
+    pub(crate) wire: ClientWire,
     /// Bytes of the request.
     pub(crate) bytes: usize,
     /// The longest answer it wants, in tokens.
     pub(crate) longest: Option<u32>,
 }
 
-impl Ledger {
-    pub(crate) fn new(budget: Budget, prices: Option<Prices>, watch: Option<Watch>) -> Self {
-        Self(Arc::new(Inner { budget, prices, watch, book: Mutex::default(), ended: Notify::new() }))
+impl SpendingLedger {
+    pub(crate) fn new(budget: GatewayBudget, prices: Option<Prices>, watch: Option<GatewayWatch>) -> Self {
+        Self(Arc::new(LedgerShared { budget, prices, watch, book: Mutex::default(), ended: Notify::new() }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Book> {
+    fn lock(&self) -> MutexGuard<'_, AccountBook> {
         self.0.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn account(&self) -> Account {
+    pub(crate) fn account(&self) -> GatewayAccount {
         self.lock().account.clone()
     }
 
-    pub(crate) fn tell(&self, event: &Event) {
+    pub(crate) fn tell(&self, event: &GatewayEvent) {
         if let Some(watch) = &self.0.watch {
             watch(event);
         }
@@ -90,12 +90,12 @@ impl Ledger {
             MOST_TOLD => "further refusals are only counted",
             _ => return,
         };
-        self.tell(&Event::Refused { status, message: message.to_owned() });
+        self.tell(&GatewayEvent::Refused { status, message: message.to_owned() });
     }
 
     /// Lets a request through if there is something left for it, after those under way if need be; the charge must be
     /// settled.
-    pub(crate) async fn admit(&self, wish: Wish) -> Result<Charge, Limit> {
+    pub(crate) async fn admit(&self, wish: AdmissionRequest) -> Result<RequestCharge, BudgetLimit> {
         loop {
             let mut ended = pin!(self.0.ended.notified());
             ended.as_mut().enable();
@@ -107,7 +107,7 @@ impl Ledger {
     }
 
     /// Decides, unless that has to wait for what is under way.
-    fn try_admit(&self, wish: Wish) -> Option<Result<Charge, Limit>> {
+    fn try_admit(&self, wish: AdmissionRequest) -> Option<Result<RequestCharge, BudgetLimit>> {
         let mut book = self.lock();
         if let Some(limit) = self.0.budget.reached(&book.account) {
             book.account.over_budget += 1;
@@ -115,7 +115,7 @@ impl Ledger {
             book.account.spent.get_or_insert(limit);
             drop(book);
             if first {
-                self.tell(&Event::Spent { limit });
+                self.tell(&GatewayEvent::Spent { limit });
             }
             return Some(Err(limit));
         }
@@ -129,7 +129,7 @@ impl Ledger {
         book.reserved.tokens = book.reserved.tokens.saturating_add(reserved.tokens);
         book.reserved.cost += reserved.cost;
         let (number, ledger) = (book.account.requests, self.clone());
-        Some(Ok(Charge {
+        Some(Ok(RequestCharge {
             ledger,
             number,
             wire: wish.wire,
@@ -141,25 +141,25 @@ impl Ledger {
         }))
     }
 
-    fn estimate(&self, asked: u64, longest: Option<u32>, dearest: f64) -> Reserved {
+    fn estimate(&self, asked: u64, longest: Option<u32>, dearest: f64) -> ReservedBudget {
         let output = longest.map_or(USUAL_ANSWER, u64::from);
-        let usage = Usage { input: asked, output, ..Usage::default() };
+        let usage = TokenUsage { input: asked, output, ..TokenUsage::default() };
         let priced = self.0.prices.as_ref().and_then(|prices| usage.priced(prices).cost_usd);
-        Reserved { tokens: asked.saturating_add(output), cost: priced.unwrap_or(dearest) }
+        ReservedBudget { tokens: asked.saturating_add(output), cost: priced.unwrap_or(dearest) }
     }
 
-    fn has_room(&self, book: &Book, more: Reserved) -> bool {
+    fn has_room(&self, book: &AccountBook, more: ReservedBudget) -> bool {
         let tokens = book.account.tokens().saturating_add(book.reserved.tokens).saturating_add(more.tokens);
         let cost = book.account.cost() + book.reserved.cost + more.cost;
         let budget = &self.0.budget;
         budget.tokens.is_none_or(|most| tokens <= most) && budget.cost_usd.is_none_or(|most| cost <= most)
     }
 
-    pub(crate) fn count(&self, change: impl FnOnce(&mut Account)) {
+    pub(crate) fn count(&self, change: impl FnOnce(&mut GatewayAccount)) {
         change(&mut self.lock().account);
     }
 
-    fn book(&self, usage: Usage, estimated: bool, failed: bool, reserved: Reserved) -> Usage {
+    fn book(&self, usage: TokenUsage, estimated: bool, failed: bool, reserved: ReservedBudget) -> TokenUsage {
         let usage = match &self.0.prices {
             Some(prices) => usage.priced(prices),
             None => usage,
@@ -172,7 +172,7 @@ impl Ledger {
         let account = &mut book.account;
         account.failed += u64::from(failed);
         account.estimated += u64::from(estimated);
-        account.unpriced += u64::from(usage.cost_usd.is_none() && usage != Usage::default());
+        account.unpriced += u64::from(usage.cost_usd.is_none() && usage != TokenUsage::default());
         account.usage += usage;
         drop(book);
         self.0.ended.notify_waiters();
@@ -182,40 +182,40 @@ impl Ledger {
 
 /// A request that was let through. It is booked also when it is dropped: a client that hangs up before the end is told no
 /// figures, and must not get its tokens for nothing.
-pub(crate) struct Charge {
-    ledger: Ledger,
+pub(crate) struct RequestCharge {
+    ledger: SpendingLedger,
     pub(crate) number: u64,
-    wire: Tongue,
+    wire: ClientWire,
     /// Tokens of the request, estimated.
     asked: u64,
     /// What was set aside for it.
-    reserved: Reserved,
+    reserved: ReservedBudget,
     /// Bytes of the answer so far.
     heard: usize,
     /// Who answered, and why the answer ended.
-    answer: Option<(Option<String>, Stop)>,
+    answer: Option<(Option<String>, ReplyStop)>,
     settled: bool,
 }
 
-impl Charge {
+impl RequestCharge {
     /// A piece of the answer came.
     pub(crate) fn hear(&mut self, bytes: usize) {
         self.heard += bytes;
     }
 
     /// Notes what is told about a whole answer.
-    pub(crate) fn answered(&mut self, reply: &Reply) {
+    pub(crate) fn answered(&mut self, reply: &ModelReply) {
         self.answer = Some((reply.model.clone(), reply.stop));
     }
 
     /// The answer is whole.
-    pub(crate) fn settle(&mut self, usage: Option<Usage>) {
+    pub(crate) fn settle(&mut self, usage: Option<TokenUsage>) {
         self.close(usage, None);
     }
 
     /// There is no whole answer.
     pub(crate) fn fail(&mut self, error: &ModelError) {
-        use ErrorKind as K;
+        use ModelErrorKind as K;
         // Nothing was generated when the provider declined at once; otherwise something may have been.
         let declined = matches!(
             error.kind,
@@ -230,19 +230,20 @@ impl Charge {
                 | K::Replay
                 | K::Setup
         );
-        let nothing = (declined && self.heard == 0).then(Usage::default);
+        let nothing = (declined && self.heard == 0).then(TokenUsage::default);
         self.close(nothing, Some(error));
     }
 
-    fn close(&mut self, usage: Option<Usage>, error: Option<&ModelError>) {
+    fn close(&mut self, usage: Option<TokenUsage>, error: Option<&ModelError>) {
         if std::mem::replace(&mut self.settled, true) {
             return;
         }
-        let guess = || Usage { input: self.asked, output: tokens_in(self.heard), ..Usage::default() };
+        let guess =
+            || TokenUsage { input: self.asked, output: tokens_in(self.heard), ..TokenUsage::default() };
         let (told, guessed) = (usage.unwrap_or_else(guess), usage.is_none());
         let booked = self.ledger.book(told, guessed, error.is_some(), self.reserved);
         let (model, stop) = self.answer.take().unzip();
-        self.ledger.tell(&Event::Finished {
+        self.ledger.tell(&GatewayEvent::Finished {
             model: model.flatten(),
             stop,
             number: self.number,
@@ -254,7 +255,7 @@ impl Charge {
     }
 }
 
-impl Drop for Charge {
+impl Drop for RequestCharge {
     fn drop(&mut self) {
         self.close(None, Some(&ModelError::cancelled()));
     }
@@ -265,30 +266,30 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn ledger(budget: Budget) -> Ledger {
+    fn ledger(budget: GatewayBudget) -> SpendingLedger {
         let prices = Prices { input: 1e-6, output: 1e-6, ..Prices::default() };
-        Ledger::new(budget, Some(prices), None)
+        SpendingLedger::new(budget, Some(prices), None)
     }
 
-    fn wish(bytes: usize) -> Wish {
-        Wish { wire: Tongue::Chat, bytes, longest: Some(5) }
+    fn wish(bytes: usize) -> AdmissionRequest {
+        AdmissionRequest { wire: ClientWire::Chat, bytes, longest: Some(5) }
     }
 
     /// Lets a request through that needs not wait.
-    fn admit(ledger: &Ledger, bytes: usize) -> Result<Charge, Limit> {
+    fn admit(ledger: &SpendingLedger, bytes: usize) -> Result<RequestCharge, BudgetLimit> {
         ledger.try_admit(wish(bytes)).unwrap()
     }
 
-    fn usage(tokens: u64) -> Option<Usage> {
-        Some(Usage { input: tokens, ..Usage::default() })
+    fn usage(tokens: u64) -> Option<TokenUsage> {
+        Some(TokenUsage { input: tokens, ..TokenUsage::default() })
     }
 
     #[test]
     fn each_limit_ends_it() {
         for (budget, limit) in [
-            (Budget { requests: Some(1), ..Budget::default() }, Limit::Requests),
-            (Budget { tokens: Some(100), ..Budget::default() }, Limit::Tokens),
-            (Budget { cost_usd: Some(5e-5), ..Budget::default() }, Limit::Cost),
+            (GatewayBudget { requests: Some(1), ..GatewayBudget::default() }, BudgetLimit::Requests),
+            (GatewayBudget { tokens: Some(100), ..GatewayBudget::default() }, BudgetLimit::Tokens),
+            (GatewayBudget { cost_usd: Some(5e-5), ..GatewayBudget::default() }, BudgetLimit::Cost),
         ] {
             let ledger = ledger(budget);
             admit(&ledger, 4).unwrap().settle(usage(100));
@@ -301,11 +302,11 @@ mod tests {
     #[test]
     fn what_is_under_way_is_set_aside() {
         for budget in [
-            Budget { tokens: Some(20), ..Budget::default() },
-            Budget { cost_usd: Some(2e-5), ..Budget::default() },
+            GatewayBudget { tokens: Some(20), ..GatewayBudget::default() },
+            GatewayBudget { cost_usd: Some(2e-5), ..GatewayBudget::default() },
         ] {
             let ledger = ledger(budget);
-            let mut flying: Vec<Charge> = (0..3).map(|_| admit(&ledger, 4).unwrap()).collect();
+            let mut flying: Vec<RequestCharge> = (0..3).map(|_| admit(&ledger, 4).unwrap()).collect();
             assert!(ledger.try_admit(wish(4)).is_none(), "a fourth could take it over, so it waits");
             flying[0].settle(usage(1));
             let mut fourth = admit(&ledger, 1).unwrap();
@@ -320,8 +321,12 @@ mod tests {
 
     #[test]
     fn without_prices_the_dearest_so_far_is_set_aside() {
-        let ledger = Ledger::new(Budget { cost_usd: Some(1.0), ..Budget::default() }, None, None);
-        let dear = Some(Usage { input: 1, cost_usd: Some(0.4), ..Usage::default() });
+        let ledger = SpendingLedger::new(
+            GatewayBudget { cost_usd: Some(1.0), ..GatewayBudget::default() },
+            None,
+            None,
+        );
+        let dear = Some(TokenUsage { input: 1, cost_usd: Some(0.4), ..TokenUsage::default() });
         admit(&ledger, 4).unwrap().settle(dear);
         let _flying = admit(&ledger, 4).unwrap();
         assert!(ledger.try_admit(wish(4)).is_none());
@@ -331,15 +336,15 @@ mod tests {
     fn refusals_are_told_so_often_and_not_more() {
         let told: Arc<Mutex<u64>> = Arc::default();
         let heard = Arc::clone(&told);
-        let watch: Watch = Arc::new(move |_: &Event| *heard.lock().unwrap() += 1);
-        let ledger = Ledger::new(Budget::default(), None, Some(watch));
+        let watch: GatewayWatch = Arc::new(move |_: &GatewayEvent| *heard.lock().unwrap() += 1);
+        let ledger = SpendingLedger::new(GatewayBudget::default(), None, Some(watch));
         (0..10_000).for_each(|_| ledger.tell_refusal(404, "nothing there"));
         assert_eq!(*told.lock().unwrap(), MOST_TOLD);
     }
 
     #[test]
     fn hanging_up_early_is_not_free() {
-        let ledger = ledger(Budget::default());
+        let ledger = ledger(GatewayBudget::default());
         let mut charge = admit(&ledger, 400).unwrap();
         charge.hear(40);
         drop(charge);
@@ -351,15 +356,15 @@ mod tests {
 
     #[test]
     fn a_request_that_was_declined_costs_nothing() {
-        let ledger = ledger(Budget::default());
-        admit(&ledger, 400).unwrap().fail(&ModelError::new(ErrorKind::RateLimit, "slow"));
+        let ledger = ledger(GatewayBudget::default());
+        admit(&ledger, 400).unwrap().fail(&ModelError::new(ModelErrorKind::RateLimit, "slow"));
         let account = ledger.account();
         assert_eq!((account.usage.total_input(), account.failed, account.estimated), (0, 1, 0));
     }
 
     #[test]
     fn unknown_costs_are_counted() {
-        let ledger = Ledger::new(Budget::default(), None, None);
+        let ledger = SpendingLedger::new(GatewayBudget::default(), None, None);
         admit(&ledger, 4).unwrap().settle(usage(5));
         assert_eq!(ledger.account().unpriced, 1);
     }

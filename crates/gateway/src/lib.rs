@@ -8,27 +8,30 @@
 mod account;
 mod attend;
 mod body;
-mod door;
+mod client_wire;
 mod event;
 mod exchange;
 mod flow;
 mod gateway;
+mod key_redactor;
 mod ledger;
 mod limits;
 mod listen;
 mod pass;
 mod refusal;
+mod request_handler;
 mod route;
 mod serve;
 mod stall;
 mod token;
-mod tongue;
-mod veil;
 
-pub use account::{Account, Budget, Limit};
-pub use attend::{Attendance, Attendant, Coming, Inserted, Step, Word, Words};
-pub use event::{Event, Watch};
-pub use gateway::{Gateway, GatewayError, Recording, Save, Settings, Upstream};
-pub use limits::Limits;
-pub use token::Token;
-pub use tongue::Tongue;
+pub use account::{BudgetLimit, GatewayAccount, GatewayBudget};
+pub use attend::{
+    AttendanceSetup, Attendant, AttendantFuture, AttendantVerdict, ConversationStep, ConversationWords,
+    InsertionEvent,
+};
+pub use client_wire::ClientWire;
+pub use event::{GatewayEvent, GatewayWatch};
+pub use gateway::{CassetteAppend, CassetteRecording, Gateway, GatewayError, GatewaySettings, Upstream};
+pub use limits::GatewayLimits;
+pub use token::GatewayToken;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Bounds on connections, requests and patience; the defaults suit every agent and leave a hostile one little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct GatewayLimits {
     /// Connections at a time; more are answered with 503 and closed.
     pub connections: usize,
     /// Requests on one connection; it is closed after the last.
@@ -37,7 +37,7 @@ pub struct Limits {
 
 const MIB: usize = 1024 * 1024;
 
-impl Default for Limits {
+impl Default for GatewayLimits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {

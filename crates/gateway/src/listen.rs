@@ -12,8 +12,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use crate::door::Door;
-use crate::stall::Stalling;
+use crate::request_handler::GatewayRequestHandler;
+use crate::stall::StallGuard;
 
 /// The pause after a failed accept, such as when all descriptors are in use.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -27,11 +27,12 @@ const BUSY: &[u8] =
 const TURNED_AWAY: usize = 16;
 
 /// Serves for ever.
-pub(crate) async fn serve(listener: TcpListener, door: Arc<Door>) {
+pub(crate) async fn serve(listener: TcpListener, door: Arc<GatewayRequestHandler>) {
     let places = Arc::new(Semaphore::new(door.limits.connections));
     let outside = Arc::new(Semaphore::new(TURNED_AWAY));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
+            // A system that is out of descriptors does not say when it has some again.
             tokio::time::sleep(PAUSE).await;
             continue;
         };
@@ -79,10 +80,10 @@ async fn turn_away(stream: TcpStream) {
     }
 }
 
-async fn converse(stream: TcpStream, door: Arc<Door>) {
+async fn converse(stream: TcpStream, door: Arc<GatewayRequestHandler>) {
     let _ = stream.set_nodelay(true);
     let limits = door.limits;
-    let io = TokioIo::new(Stalling::new(stream, limits.write_idle));
+    let io = TokioIo::new(StallGuard::new(stream, limits.write_idle));
     let served = AtomicUsize::new(0);
     let service = service_fn(|request| {
         let last = served.fetch_add(1, Ordering::Relaxed) + 1 >= limits.requests;

@@ -11,14 +11,14 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// Fails a write that waited longer than the limit.
-pub(crate) struct Stalling {
+pub(crate) struct StallGuard {
     stream: TcpStream,
     limit: Duration,
     /// Runs while a write waits.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
-impl Stalling {
+impl StallGuard {
     pub(crate) fn new(stream: TcpStream, limit: Duration) -> Self {
         Self { stream, limit, alarm: None }
     }
@@ -29,6 +29,7 @@ impl Stalling {
             return polled;
         }
         let limit = self.limit;
+        // A deadline: nothing else says that a client will not read.
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(limit)));
         match alarm.as_mut().poll(context) {
             Poll::Ready(()) => {
@@ -40,7 +41,7 @@ impl Stalling {
     }
 }
 
-impl AsyncRead for Stalling {
+impl AsyncRead for StallGuard {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -50,7 +51,7 @@ impl AsyncRead for Stalling {
     }
 }
 
-impl AsyncWrite for Stalling {
+impl AsyncWrite for StallGuard {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

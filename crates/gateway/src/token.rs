@@ -5,9 +5,9 @@ use std::io::{self, Read as _};
 
 /// What a client must show to be served; worth nothing anywhere else.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct GatewayToken(String);
 
-impl Token {
+impl GatewayToken {
     /// A fresh one for a run.
     pub fn random() -> io::Result<Self> {
         let mut bytes = [0u8; 24];
@@ -37,7 +37,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for GatewayToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
     }
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn only_the_whole_token_fits() {
-        let token = Token::new("holon-abc");
+        let token = GatewayToken::new("holon-abc");
         for (shown, fits) in [
             ("holon-abc", true),
             ("holon-abd", false),
@@ -61,12 +61,12 @@ mod tests {
         ] {
             assert_eq!(token.is(shown.as_bytes()), fits, "{shown}");
         }
-        assert!(!Token::new("").is(b""), "an empty token opens nothing");
+        assert!(!GatewayToken::new("").is(b""), "an empty token opens nothing");
     }
 
     #[test]
     fn fresh_tokens_differ() {
-        let (one, other) = (Token::random().unwrap(), Token::random().unwrap());
+        let (one, other) = (GatewayToken::random().unwrap(), GatewayToken::random().unwrap());
         assert_ne!(one, other);
         assert_eq!(one.as_str().len(), 54);
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::{Error, Version};
+use crate::{GitError, GitVersion};
 
 /// Settings passed with `-c` on every call. A repository's own configuration is read by git whatever we do,
 /// so each key through which it could start a program or rewrite bytes is overridden here.
@@ -65,20 +65,20 @@ const STDERR_TAIL: usize = 2048;
 #[derive(Debug, Clone)]
 pub struct Git {
     path: PathBuf,
-    version: Version,
+    version: GitVersion,
     search_path: OsString,
 }
 
 impl Git {
     /// The first `git` in an absolute directory of this process's PATH.
-    pub fn find() -> Result<Self, Error> {
+    pub fn find() -> Result<Self, GitError> {
         let search_path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
         Self::find_in(&search_path)
     }
 
     /// Like [`Git::find`] with an explicit search path; relative entries are skipped, because they would let
     /// the directory one happens to be in choose the program.
-    pub fn find_in(search_path: &OsStr) -> Result<Self, Error> {
+    pub fn find_in(search_path: &OsStr) -> Result<Self, GitError> {
         let runnable = |path: &PathBuf| {
             fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
         };
@@ -86,17 +86,17 @@ impl Git {
             .filter(|dir| dir.is_absolute())
             .map(|dir| dir.join("git"))
             .find(runnable)
-            .ok_or(Error::NotInstalled)?;
-        let mut git = Self { path, version: Version::OLDEST, search_path: search_path.to_owned() };
+            .ok_or(GitError::NotInstalled)?;
+        let mut git = Self { path, version: GitVersion::OLDEST, search_path: search_path.to_owned() };
         let answer = git.call(["--version"]).within(Duration::from_secs(30)).output()?;
         let text = String::from_utf8_lossy(&answer);
         let first = text.lines().next().unwrap_or_default();
-        git.version = Version::parse(first).ok_or_else(|| Error::NotGit {
+        git.version = GitVersion::parse(first).ok_or_else(|| GitError::NotGit {
             path: git.path.clone(),
             answer: first.chars().take(80).collect(),
         })?;
-        if git.version < Version::OLDEST {
-            return Err(Error::TooOld { path: git.path, found: git.version });
+        if git.version < GitVersion::OLDEST {
+            return Err(GitError::TooOld { path: git.path, found: git.version });
         }
         Ok(git)
     }
@@ -107,17 +107,17 @@ impl Git {
     }
 
     /// Its version.
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> GitVersion {
         self.version
     }
 
     /// A call with these arguments, hermetic, in `/`, outside any repository until told otherwise.
-    pub fn call<I, S>(&self, args: I) -> Call<'_>
+    pub fn call<I, S>(&self, args: I) -> GitCall<'_>
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        Call {
+        GitCall {
             git: self,
             args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
             dir: PathBuf::from("/"),
@@ -135,7 +135,7 @@ const OUTSIDE: &str = "/dev/null/outside";
 
 /// One call of git being put together.
 #[derive(Debug)]
-pub struct Call<'g> {
+pub struct GitCall<'g> {
     git: &'g Git,
     args: Vec<OsString>,
     dir: PathBuf,
@@ -145,7 +145,7 @@ pub struct Call<'g> {
     stdin: Option<fs::File>,
 }
 
-impl Call<'_> {
+impl GitCall<'_> {
     /// Runs in this directory.
     pub fn dir(mut self, dir: &Path) -> Self {
         self.dir = dir.to_owned();
@@ -189,24 +189,24 @@ impl Call<'_> {
     }
 
     /// Runs to the end with nothing on stdin; success or an error.
-    pub fn output(self) -> Result<Vec<u8>, Error> {
+    pub fn output(self) -> Result<Vec<u8>, GitError> {
         self.feed(|_| Ok(()))
     }
 
     /// Runs to the end while `feed` writes to stdin; success or an error.
-    pub fn feed(self, feed: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Vec<u8>, Error> {
+    pub fn feed(self, feed: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Vec<u8>, GitError> {
         let command = self.shown();
         let done = self.run(feed)?;
         match done.exit {
             Some(0) => Ok(done.stdout),
-            exit => Err(Error::Failed { command, exit, stderr: tail(&done.stderr) }),
+            exit => Err(GitError::Failed { command, exit, stderr: tail(&done.stderr) }),
         }
     }
 
     /// Runs to the end whatever the exit code; an error only if it could not run or did not end.
-    pub fn run(mut self, feed: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Finished, Error> {
+    pub fn run(mut self, feed: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<GitOutput, GitError> {
         let shown = self.shown();
-        let failed = |source| Error::Run { command: shown.clone(), source };
+        let failed = |source| GitError::Run { command: shown.clone(), source };
         let mut child = self.build().spawn().map_err(failed)?;
         let watch = pidfd_open(pid_of(&child), PidfdFlags::empty()).ok();
         let stdin = child.stdin.take();
@@ -225,10 +225,10 @@ impl Call<'_> {
         });
         let status = child.wait().map_err(failed)?;
         if late.load(Ordering::Relaxed) {
-            return Err(Error::TimedOut { command: shown, seconds: self.limit.as_secs() });
+            return Err(GitError::TimedOut { command: shown, seconds: self.limit.as_secs() });
         }
         let finished =
-            Finished { exit: status.code(), stdout: out.map_err(failed)?, stderr: err.map_err(failed)? };
+            GitOutput { exit: status.code(), stdout: out.map_err(failed)?, stderr: err.map_err(failed)? };
         match fed {
             // Git stopped reading: what it said about it explains more than the broken pipe.
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe && finished.exit != Some(0) => Ok(finished),
@@ -268,7 +268,7 @@ impl Call<'_> {
 
 /// What a call left behind.
 #[derive(Debug)]
-pub struct Finished {
+pub struct GitOutput {
     /// Exit code; `None` when a signal ended it.
     pub exit: Option<i32>,
     /// Everything it wrote to stdout.

@@ -6,20 +6,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::command::{Call, tail};
-use crate::convert::{Conversion, Way};
-use crate::{Error, Git, Repository, Scratch, Touched};
+use crate::command::{GitCall, tail};
+use crate::convert::{ConversionMode, TreeConversion};
+use crate::{Git, GitError, Repository, ScratchRepository, TouchedPath};
 
 /// Objects of a commit that somebody will rely on are written like git's own.
 const DURABLE: [&str; 2] = ["-c", "core.fsync=committed"];
 
 /// What is to be committed, and where.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct CommitRequest<'a> {
     /// The change, with paths relative to the workspace.
     pub patch: &'a [u8],
     /// What it touches, as recorded when it was made.
-    pub touched: &'a [Touched],
+    pub touched: &'a [TouchedPath],
     /// The repository the workspace belongs to.
     pub repository: &'a Repository,
     /// The commit the change was made on, when it is known; else the one that is checked out.
@@ -36,7 +36,7 @@ pub struct Wanted<'a> {
 
 /// A commit that holds the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Committed {
+pub struct CommittedChange {
     /// Its id.
     pub id: String,
     /// Whether it was there before.
@@ -95,15 +95,16 @@ pub enum CommitError {
     },
     /// Git failed.
     #[error(transparent)]
-    Git(#[from] Error),
+    Git(#[from] GitError),
 }
 
 /// Makes the commit, or finds the one that was made before.
-pub fn commit(git: &Git, wanted: Wanted<'_>) -> Result<Committed, CommitError> {
+pub fn commit(git: &Git, wanted: CommitRequest<'_>) -> Result<CommittedChange, CommitError> {
     let repository = wanted.repository;
     not_foreign(repository)?;
     not_closed(repository)?;
-    let bench = Bench { git, wanted, scratch: Scratch::new(wanted.temp, repository.format)? };
+    let bench =
+        CommitBuilder { git, wanted, scratch: ScratchRepository::new(wanted.temp, repository.format)? };
     let taken = bench.at(&format!("refs/heads/{}", wanted.branch))?;
     let mut trouble = None;
     for parent in bench.parents()? {
@@ -116,7 +117,7 @@ pub fn commit(git: &Git, wanted: Wanted<'_>) -> Result<Committed, CommitError> {
         };
         match &taken {
             Some(id) if bench.is(id, &tree, parent.as_deref())? => {
-                return Ok(Committed { id: id.clone(), before: true });
+                return Ok(CommittedChange { id: id.clone(), before: true });
             }
             Some(_) => {}
             None => return bench.make(&tree, parent.as_deref()),
@@ -130,7 +131,7 @@ pub fn commit(git: &Git, wanted: Wanted<'_>) -> Result<Committed, CommitError> {
 
 fn not_foreign(repository: &Repository) -> Result<(), CommitError> {
     let path = &repository.common_dir;
-    let owner = std::fs::metadata(path).map_err(Error::io("look at", path))?.uid();
+    let owner = std::fs::metadata(path).map_err(GitError::io("look at", path))?.uid();
     match rustix::process::geteuid().is_root() && owner != 0 {
         true => Err(CommitError::Foreign { path: path.clone() }),
         false => Ok(()),
@@ -144,15 +145,15 @@ fn not_closed(repository: &Repository) -> Result<(), CommitError> {
     tried.map_err(|error| CommitError::Closed { path, why: error.kind().to_string() })
 }
 
-struct Bench<'a> {
+struct CommitBuilder<'a> {
     git: &'a Git,
-    wanted: Wanted<'a>,
-    scratch: Scratch,
+    wanted: CommitRequest<'a>,
+    scratch: ScratchRepository,
 }
 
-impl Bench<'_> {
+impl CommitBuilder<'_> {
     /// Commits the change may go on top of: the one it was made on, then the one that is checked out.
-    fn parents(&self) -> Result<Vec<Option<String>>, Error> {
+    fn parents(&self) -> Result<Vec<Option<String>>, GitError> {
         let mut parents = Vec::new();
         if let Some(base) = self.wanted.base.filter(|base| self.wanted.repository.format.is_id(base)) {
             parents.extend(self.at(base)?);
@@ -164,7 +165,7 @@ impl Bench<'_> {
     }
 
     /// The commit a name stands for in the user's repository.
-    fn at(&self, name: &str) -> Result<Option<String>, Error> {
+    fn at(&self, name: &str) -> Result<Option<String>, GitError> {
         let name = format!("{name}^{{commit}}");
         let call = self.git.call(["rev-parse", "--verify", "--quiet", &name]);
         let done = call.git_dir(&self.wanted.repository.git_dir).run(|_| Ok(()))?;
@@ -173,7 +174,7 @@ impl Bench<'_> {
     }
 
     /// A call in the throw-away repository that reads and writes the user's objects.
-    fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Call<'_> {
+    fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> GitCall<'_> {
         let objects = self.wanted.repository.common_dir.join("objects");
         let all = DURABLE.iter().map(OsStr::new).chain(args.iter().map(AsRef::as_ref));
         let call = self.git.call(all).git_dir(self.scratch.path()).dir(self.scratch.path());
@@ -199,17 +200,17 @@ impl Bench<'_> {
         let done = self.call(&args).run(|stdin| stdin.write_all(self.wanted.patch))?;
         let raw = done.exit == Some(0);
         // Bytes of files are not always what is committed of them.
-        let conversion = Conversion::new(self.git, self.wanted)?;
+        let conversion = TreeConversion::new(self.git, self.wanted)?;
         match (conversion.way(&self.scratch.path().join("index"))?, raw) {
-            (Way::Raw, true) => Ok(text(&self.call(&["write-tree"]).output()?)),
-            (Way::Raw, false) => Err(CommitError::DoesNotFit { detail: tail(&done.stderr) }),
-            (Way::Converted, raw) => conversion.tree(parent, raw),
+            (ConversionMode::Raw, true) => Ok(text(&self.call(&["write-tree"]).output()?)),
+            (ConversionMode::Raw, false) => Err(CommitError::DoesNotFit { detail: tail(&done.stderr) }),
+            (ConversionMode::Converted, raw) => conversion.tree(parent, raw),
         }
     }
 
     /// The first touched file that lies in a submodule: to git it is a file that is not there, and a new one would take the
     /// submodule's place.
-    fn in_submodule(&self) -> Result<Option<CommitError>, Error> {
+    fn in_submodule(&self) -> Result<Option<CommitError>, GitError> {
         let listed = self.call(&["ls-files", "--stage", "-z"]).output()?;
         let entries = listed.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"160000 "));
         let modules: Vec<&Path> = entries
@@ -227,13 +228,13 @@ impl Bench<'_> {
     }
 
     /// Whether a commit has this tree and this one parent.
-    fn is(&self, id: &str, tree: &str, parent: Option<&str>) -> Result<bool, Error> {
+    fn is(&self, id: &str, tree: &str, parent: Option<&str>) -> Result<bool, GitError> {
         let names = [format!("{id}^{{tree}}"), format!("{id}^@")];
         let shown = text(&self.call(&["rev-parse", &names[0], &names[1]]).output()?);
         Ok(shown.split_whitespace().eq([Some(tree), parent].into_iter().flatten()))
     }
 
-    fn make(&self, tree: &str, parent: Option<&str>) -> Result<Committed, CommitError> {
+    fn make(&self, tree: &str, parent: Option<&str>) -> Result<CommittedChange, CommitError> {
         let (author, committer) = (self.identity("AUTHOR")?, self.identity("COMMITTER")?);
         let mut args = vec!["commit-tree", tree];
         if let Some(parent) = parent {
@@ -246,11 +247,11 @@ impl Bench<'_> {
         let nothing = "0".repeat(id.len());
         let args = DURABLE.into_iter().chain(["update-ref", "-m", "holon", &name, &id, &nothing]);
         committer.as_committer(self.git.call(args).git_dir(&self.wanted.repository.git_dir)).output()?;
-        Ok(Committed { id, before: false })
+        Ok(CommittedChange { id, before: false })
     }
 
     /// Name and e-mail as the user's own configuration has them; never made up from the machine's name.
-    fn identity(&self, role: &str) -> Result<Person, CommitError> {
+    fn identity(&self, role: &str) -> Result<GitIdentity, CommitError> {
         let variable = format!("GIT_{role}_IDENT");
         let call = self.git.call(["-c", "user.useConfigOnly=true", "var", &variable]);
         let call = call.git_dir(&self.wanted.repository.git_dir).as_user(self.wanted.user);
@@ -258,23 +259,23 @@ impl Bench<'_> {
         let said = text(&done.stdout);
         let parts = said.split_once(" <").and_then(|(name, rest)| Some((name, rest.split_once('>')?.0)));
         match parts.filter(|(name, _)| done.exit == Some(0) && !name.trim().is_empty()) {
-            Some((name, email)) => Ok(Person { name: name.to_owned(), email: email.to_owned() }),
+            Some((name, email)) => Ok(GitIdentity { name: name.to_owned(), email: email.to_owned() }),
             None => Err(CommitError::NoIdentity),
         }
     }
 }
 
-struct Person {
+struct GitIdentity {
     name: String,
     email: String,
 }
 
-impl Person {
-    fn as_author<'g>(&self, call: Call<'g>) -> Call<'g> {
+impl GitIdentity {
+    fn as_author<'g>(&self, call: GitCall<'g>) -> GitCall<'g> {
         call.env("GIT_AUTHOR_NAME", &self.name).env("GIT_AUTHOR_EMAIL", &self.email)
     }
 
-    fn as_committer<'g>(&self, call: Call<'g>) -> Call<'g> {
+    fn as_committer<'g>(&self, call: GitCall<'g>) -> GitCall<'g> {
         call.env("GIT_COMMITTER_NAME", &self.name).env("GIT_COMMITTER_EMAIL", &self.email)
     }
 }

@@ -5,7 +5,7 @@
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct GitSetting {
     /// Section name in lower case, e.g. `submodule`.
     pub section: String,
     /// The quoted part of `[section "subsection"]`.
@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// All settings in the order they appear.
-pub fn parse(text: &[u8]) -> Vec<Setting> {
+pub fn parse(text: &[u8]) -> Vec<GitSetting> {
     let lines: Vec<&[u8]> = text.split(|&b| b == b'\n').collect();
     let mut settings = Vec::new();
     let mut section = (String::new(), None);
@@ -46,7 +46,7 @@ pub fn parse(text: &[u8]) -> Vec<Setting> {
             Some(eq) => (&rest[..eq], Some(unquote(rest[eq + 1..].trim_ascii()))),
             None => (rest, None),
         };
-        settings.push(Setting {
+        settings.push(GitSetting {
             section: section.0.clone(),
             subsection: section.1.clone(),
             key: String::from_utf8_lossy(key.trim_ascii()).to_ascii_lowercase(),
@@ -58,12 +58,12 @@ pub fn parse(text: &[u8]) -> Vec<Setting> {
 }
 
 /// The last value of `section.key`, as git would use it.
-pub fn get<'s>(settings: &'s [Setting], section: &str, key: &str) -> Option<&'s Setting> {
+pub fn get<'s>(settings: &'s [GitSetting], section: &str, key: &str) -> Option<&'s GitSetting> {
     settings.iter().rfind(|s| s.section == section && s.subsection.is_none() && s.key == key)
 }
 
 /// Whether `section.key` is set to something git reads as true.
-pub fn is_true(settings: &[Setting], section: &str, key: &str) -> bool {
+pub fn is_true(settings: &[GitSetting], section: &str, key: &str) -> bool {
     get(settings, section, key).is_some_and(|s| match s.value.as_deref().map(<[u8]>::to_ascii_lowercase) {
         None => true,
         Some(value) => matches!(value.as_slice(), b"true" | b"yes" | b"on" | b"1"),
@@ -92,9 +92,9 @@ fn ends_in_continuation(line: &[u8]) -> bool {
     line.iter().rev().take_while(|&&b| b == b'\\').count() % 2 == 1
 }
 
-type Header = (String, Option<Vec<u8>>);
+type SectionHeader = (String, Option<Vec<u8>>);
 
-fn split_header(line: &[u8]) -> (Header, &[u8]) {
+fn split_header(line: &[u8]) -> (SectionHeader, &[u8]) {
     let mut name = Vec::new();
     let mut sub: Option<Vec<u8>> = None;
     let mut quoted = false;

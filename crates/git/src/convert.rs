@@ -7,12 +7,12 @@ use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::command::{Call, tail};
-use crate::commit::{CommitError, Wanted};
+use crate::command::{GitCall, tail};
+use crate::commit::{CommitError, CommitRequest};
 use crate::objects::RAW_ATTRIBUTES;
 use crate::read;
-use crate::touched::{Digest, FileMode, Touched};
-use crate::{Error, Git, Scratch, apply};
+use crate::touched::{FileMode, PathDigest, TouchedPath};
+use crate::{Git, GitError, ScratchRepository, apply};
 
 /// The attributes by which git changes bytes between a file and what is committed.
 const CONVERTING: [&str; 6] = ["filter", "text", "eol", "crlf", "ident", "working-tree-encoding"];
@@ -21,10 +21,10 @@ const MOST_ATTRIBUTES: u64 = 1 << 20;
 
 /// Where a tree with conversions is made: an index and attributes as the user's repository has them, and a folder that
 /// stands for its files.
-pub(crate) struct Conversion<'a> {
+pub(crate) struct TreeConversion<'a> {
     git: &'a Git,
-    wanted: Wanted<'a>,
-    scratch: Scratch,
+    wanted: CommitRequest<'a>,
+    scratch: ScratchRepository,
     files: tempfile::TempDir,
     /// `core.autocrlf` and `core.eol` as the user has them, and a copy of their own attributes.
     settings: [OsString; 3],
@@ -32,18 +32,18 @@ pub(crate) struct Conversion<'a> {
 
 /// What becomes of touched paths on their way into a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum ConversionMode {
     /// Every byte stays.
     Raw,
     /// Git converts some of them.
     Converted,
 }
 
-impl<'a> Conversion<'a> {
-    pub(crate) fn new(git: &'a Git, wanted: Wanted<'a>) -> Result<Self, Error> {
-        let scratch = Scratch::new(wanted.temp, wanted.repository.format)?;
+impl<'a> TreeConversion<'a> {
+    pub(crate) fn new(git: &'a Git, wanted: CommitRequest<'a>) -> Result<Self, GitError> {
+        let scratch = ScratchRepository::new(wanted.temp, wanted.repository.format)?;
         let files = tempfile::Builder::new().prefix("files-").tempdir_in(wanted.temp);
-        let files = files.map_err(Error::io("make a folder in", wanted.temp))?;
+        let files = files.map_err(GitError::io("make a folder in", wanted.temp))?;
         // Asked with an override of our own in place, which is the last of the answers.
         let mut crlf = all_of(git, wanted, &["core.autocrlf"])?;
         crlf.pop();
@@ -55,22 +55,26 @@ impl<'a> Conversion<'a> {
         let copy = scratch.path().join("info/attributes-of-user");
         let mut attributes = OsString::from("core.attributesFile=");
         attributes.push(&copy);
-        fs::write(&copy, of_user(git, wanted)?).map_err(Error::io("write", &copy))?;
+        fs::write(&copy, of_user(git, wanted)?).map_err(GitError::io("write", &copy))?;
         let settings =
             [setting("core.autocrlf", crlf, "false"), setting("core.eol", eol, "native"), attributes];
         Ok(Self { git, wanted, scratch, files, settings })
     }
 
     /// How the touched paths get into a commit by the attributes in an index of somebody else's making.
-    pub(crate) fn way(&self, index: &Path) -> Result<Way, CommitError> {
+    pub(crate) fn way(&self, index: &Path) -> Result<ConversionMode, CommitError> {
         self.attributes(false)?;
-        let paths: Vec<&Touched> = self.wanted.touched.iter().filter(|t| t.result.is_some()).collect();
+        let paths: Vec<&TouchedPath> = self.wanted.touched.iter().filter(|t| t.result.is_some()).collect();
         let args = ["check-attr", "--cached", "-z", "--stdin"].into_iter().chain(CONVERTING).map(OsStr::new);
         let args = [OsStr::new("-c"), &self.settings[2]].into_iter().chain(args);
         let call = self.git.call(args).git_dir(self.scratch.path()).env("GIT_INDEX_FILE", index);
         let call = call.env("GIT_OBJECT_DIRECTORY", self.objects());
         let out = call.feed(|stdin| paths.iter().try_for_each(|touched| self.name(stdin, touched)))?;
-        let mut way = if self.settings[0] == "core.autocrlf=false" { Way::Raw } else { Way::Converted };
+        let mut way = if self.settings[0] == "core.autocrlf=false" {
+            ConversionMode::Raw
+        } else {
+            ConversionMode::Converted
+        };
         let words: Vec<&[u8]> = out.split(|byte| *byte == 0).collect();
         for triple in words.chunks_exact(3) {
             let [path, attribute, value] = [triple[0], triple[1], triple[2]];
@@ -84,7 +88,7 @@ impl<'a> Conversion<'a> {
                     filter: String::from_utf8_lossy(value).into_owned(),
                 });
             }
-            way = Way::Converted;
+            way = ConversionMode::Converted;
         }
         Ok(way)
     }
@@ -97,21 +101,21 @@ impl<'a> Conversion<'a> {
             None => self.call(&["read-tree", "--empty"]).output()?,
         };
         let touched = self.wanted.touched;
-        let link = |digest: &Option<Digest>| digest.as_ref().is_some_and(|d| d.mode == FileMode::Gitlink);
+        let link = |digest: &Option<PathDigest>| digest.as_ref().is_some_and(|d| d.mode == FileMode::Gitlink);
         if let Some(link) = touched.iter().find(|t| link(&t.base) || link(&t.result)) {
             let detail = format!("{} is a submodule, beside files that git converts", link.path.display());
             return Err(CommitError::DoesNotFit { detail });
         }
         self.attributes(raw)?;
-        let bases: Vec<&Touched> = touched.iter().filter(|touched| touched.base.is_some()).collect();
+        let bases: Vec<&TouchedPath> = touched.iter().filter(|touched| touched.base.is_some()).collect();
         self.over(&["checkout-index", "--force", "-z", "--stdin"], &bases)?;
         let folder = self.files.path().join(&self.wanted.repository.prefix);
-        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        fs::create_dir_all(&folder).map_err(GitError::io("create", &folder))?;
         apply::plain(self.git, self.wanted.patch, &folder, self.wanted.repository.format)
             .map_err(does_not_fit)?;
         for touched in touched {
             let path = folder.join(&touched.path);
-            if Digest::of_path(&path).map_err(Error::io("read", &path))? != touched.result {
+            if PathDigest::of_path(&path).map_err(GitError::io("read", &path))? != touched.result {
                 let detail = format!("{} would not become what the run made", touched.path.display());
                 return Err(CommitError::DoesNotFit { detail });
             }
@@ -126,18 +130,20 @@ impl<'a> Conversion<'a> {
     }
 
     /// Attributes beside those in the tree: ones that leave every byte alone, or the repository's own.
-    fn attributes(&self, raw: bool) -> Result<(), Error> {
+    fn attributes(&self, raw: bool) -> Result<(), GitError> {
         let own = self.wanted.repository.common_dir.join("info/attributes");
         let bytes = match raw {
             true => RAW_ATTRIBUTES.as_bytes().to_vec(),
-            false => read::small(&own, MOST_ATTRIBUTES).map_err(Error::io("read", &own))?.unwrap_or_default(),
+            false => {
+                read::small(&own, MOST_ATTRIBUTES).map_err(GitError::io("read", &own))?.unwrap_or_default()
+            }
         };
         let path = self.scratch.path().join("info/attributes");
-        fs::write(&path, bytes).map_err(Error::io("write", &path))
+        fs::write(&path, bytes).map_err(GitError::io("write", &path))
     }
 
     /// A call that knows the folder and the user's objects.
-    fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Call<'_> {
+    fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> GitCall<'_> {
         let flag = OsStr::new("-c");
         let bare = [flag, OsStr::new("core.bare=false"), flag, OsStr::new("core.fsync=committed")];
         let settings = self.settings.iter().flat_map(|setting| [flag, setting.as_os_str()]);
@@ -151,7 +157,7 @@ impl<'a> Conversion<'a> {
     }
 
     /// A call that is told paths.
-    fn over(&self, args: &[&str], paths: &[&Touched]) -> Result<(), CommitError> {
+    fn over(&self, args: &[&str], paths: &[&TouchedPath]) -> Result<(), CommitError> {
         let done =
             self.call(args).run(|stdin| paths.iter().try_for_each(|touched| self.name(stdin, touched)))?;
         match done.exit {
@@ -161,7 +167,7 @@ impl<'a> Conversion<'a> {
     }
 
     /// A path from the repository's root, as git reads lists of them.
-    fn name(&self, to: &mut dyn Write, touched: &Touched) -> std::io::Result<()> {
+    fn name(&self, to: &mut dyn Write, touched: &TouchedPath) -> std::io::Result<()> {
         let path = self.wanted.repository.prefix.join(&touched.path).into_os_string().into_vec();
         to.write_all(&path)?;
         to.write_all(b"\0")
@@ -169,7 +175,7 @@ impl<'a> Conversion<'a> {
 }
 
 /// Every value of a key, the one that counts last.
-fn all_of(git: &Git, wanted: Wanted<'_>, key: &[&str]) -> Result<Vec<String>, Error> {
+fn all_of(git: &Git, wanted: CommitRequest<'_>, key: &[&str]) -> Result<Vec<String>, GitError> {
     let args = ["config", "--get-all"].iter().chain(key);
     let call = git.call(args).git_dir(&wanted.repository.git_dir);
     let done = call.as_user(wanted.user).run(|_| Ok(()))?;
@@ -177,7 +183,7 @@ fn all_of(git: &Git, wanted: Wanted<'_>, key: &[&str]) -> Result<Vec<String>, Er
 }
 
 /// The attributes that hold for all of the user's repositories: those of `core.attributesFile`, or of git's usual place.
-fn of_user(git: &Git, wanted: Wanted<'_>) -> Result<Vec<u8>, Error> {
+fn of_user(git: &Git, wanted: CommitRequest<'_>) -> Result<Vec<u8>, GitError> {
     let mut named = all_of(git, wanted, &["--type=path", "core.attributesFile"])?;
     // The last answer is our own override.
     named.pop();
@@ -195,13 +201,13 @@ fn of_user(git: &Git, wanted: Wanted<'_>) -> Result<Vec<u8>, Error> {
     if fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
         return Ok(Vec::new());
     }
-    let read = read::small(&path, MOST_ATTRIBUTES).map_err(Error::io("read", &path))?;
+    let read = read::small(&path, MOST_ATTRIBUTES).map_err(GitError::io("read", &path))?;
     Ok(read.unwrap_or_default())
 }
 
-fn does_not_fit(error: Error) -> CommitError {
+fn does_not_fit(error: GitError) -> CommitError {
     match error {
-        Error::Failed { stderr, .. } => CommitError::DoesNotFit { detail: stderr },
+        GitError::Failed { stderr, .. } => CommitError::DoesNotFit { detail: stderr },
         other => other.into(),
     }
 }

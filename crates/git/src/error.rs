@@ -3,21 +3,21 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::Version;
+use crate::GitVersion;
 
 /// Why a git operation did not give a result.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum GitError {
     /// No `git` in any absolute directory of PATH.
     #[error("git is not installed: no `git` found on PATH (install it, for example with `apt install git`)")]
     NotInstalled,
     /// The git found lacks options that keep a run hermetic.
-    #[error("{} is git {found}, but {} or newer is needed", path.display(), Version::OLDEST)]
+    #[error("{} is git {found}, but {} or newer is needed", path.display(), GitVersion::OLDEST)]
     TooOld {
         /// The binary that was asked.
         path: PathBuf,
         /// Its version.
-        found: Version,
+        found: GitVersion,
     },
     /// The answer to `git --version` could not be understood.
     #[error("{} does not answer like git: `{answer}`", path.display())]
@@ -77,7 +77,7 @@ fn exit_text(exit: Option<i32>) -> String {
     exit.map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit {code}"))
 }
 
-impl Error {
+impl GitError {
     /// Whether there was no space left on the disk.
     pub fn is_full(&self) -> bool {
         match self {

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::objects::Scratch;
-use crate::{Error, Git, Repository};
+use crate::objects::ScratchRepository;
+use crate::{Git, GitError, Repository};
 
 /// Writes what a commit holds at the repository's workspace into the empty folder `to`. Its objects are read through a
 /// repository of our own below `scratch`, so that nothing of the user's settings counts.
@@ -14,8 +14,8 @@ pub fn files_of_commit(
     commit: &str,
     scratch: &Path,
     to: &Path,
-) -> Result<(), Error> {
-    let own = Scratch::new(scratch, repository.format)?;
+) -> Result<(), GitError> {
+    let own = ScratchRepository::new(scratch, repository.format)?;
     own.borrow_objects(&[repository.common_dir.join("objects")])?;
     let mut tree = OsString::from(format!("{commit}^{{tree}}"));
     if !repository.is_toplevel() {

@@ -43,7 +43,7 @@ pub fn each_entry(
     format: ObjectFormat,
     mut each: impl FnMut(&IndexEntry<'_>),
 ) -> Result<(), IndexError> {
-    let mut reader = Reader { bytes, at: 0 };
+    let mut reader = IndexReader { bytes, at: 0 };
     if reader.take(4)? != b"DIRC" {
         return Err(IndexError::Damaged);
     }
@@ -59,7 +59,7 @@ pub fn each_entry(
     let mut path = Vec::new();
     for _ in 0..count {
         let begin = reader.at;
-        let fixed = Fixed::read(&mut reader, id_len)?;
+        let fixed = IndexEntryHead::read(&mut reader, id_len)?;
         reader.path(version, begin, &mut path)?;
         if fixed.mode == 0o040_000 {
             return Err(IndexError::Unsupported);
@@ -78,7 +78,7 @@ pub fn each_entry(
     reader.extensions(id_len)
 }
 
-struct Fixed<'a> {
+struct IndexEntryHead<'a> {
     mtime: (u32, u32),
     inode: u32,
     mode: u32,
@@ -88,8 +88,8 @@ struct Fixed<'a> {
     absent: bool,
 }
 
-impl<'a> Fixed<'a> {
-    fn read(reader: &mut Reader<'a>, id_len: usize) -> Result<Self, IndexError> {
+impl<'a> IndexEntryHead<'a> {
+    fn read(reader: &mut IndexReader<'a>, id_len: usize) -> Result<Self, IndexError> {
         reader.take(8)?;
         let mtime = (reader.u32()?, reader.u32()?);
         reader.take(4)?;
@@ -105,12 +105,12 @@ impl<'a> Fixed<'a> {
     }
 }
 
-struct Reader<'a> {
+struct IndexReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> IndexReader<'a> {
     fn take(&mut self, len: usize) -> Result<&'a [u8], IndexError> {
         let end =
             self.at.checked_add(len).filter(|end| *end <= self.bytes.len()).ok_or(IndexError::Damaged)?;

@@ -25,8 +25,8 @@ pub mod uncommitted;
 mod version;
 
 pub use command::Git;
-pub use error::Error;
-pub use objects::{ObjectFormat, Scratch};
+pub use error::GitError;
+pub use objects::{ObjectFormat, ScratchRepository};
 pub use repo::Repository;
-pub use touched::{Digest, FileMode, Touched};
-pub use version::Version;
+pub use touched::{FileMode, PathDigest, TouchedPath};
+pub use version::GitVersion;

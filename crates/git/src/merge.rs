@@ -9,13 +9,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::command::tail;
-use crate::objects::{Importer, Scratch};
-use crate::touched::{Digest, FileMode};
-use crate::{Error, Git, read};
+use crate::objects::{Importer, ScratchRepository};
+use crate::touched::{FileMode, PathDigest};
+use crate::{Git, GitError, read};
 
 /// Where two sides do not fit together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Clash {
+pub struct MergeClash {
     /// Paths at which both changed the same places; empty when git cannot say where.
     pub paths: Vec<PathBuf>,
     /// What git said.
@@ -24,14 +24,18 @@ pub struct Clash {
 
 /// Merges a patch into the tree `current` of a scratch repository, in its index alone: the patch that leads from there to
 /// both sides together, or where they clash. The repository must know the objects the patch was made from.
-pub fn into_current(git: &Git, scratch: &Scratch, patch: &[u8]) -> Result<Result<Vec<u8>, Clash>, Error> {
+pub fn into_current(
+    git: &Git,
+    scratch: &ScratchRepository,
+    patch: &[u8],
+) -> Result<Result<Vec<u8>, MergeClash>, GitError> {
     let call = |args: &[&str]| git.call(args).git_dir(scratch.path()).dir(scratch.path());
     call(&["read-tree", "refs/heads/current"]).output()?;
     let merged = call(&["apply", "--3way", "--cached", "--whitespace=nowarn", "-p1", "-"])
         .run(|stdin| stdin.write_all(patch))?;
     let unmerged = call(&["ls-files", "--unmerged", "-z"]).output()?;
     if merged.exit != Some(0) || !unmerged.is_empty() {
-        return Ok(Err(Clash { paths: named(&unmerged), detail: tail(&merged.stderr) }));
+        return Ok(Err(MergeClash { paths: named(&unmerged), detail: tail(&merged.stderr) }));
     }
     let args = [
         "diff-index",
@@ -57,19 +61,19 @@ pub fn add_present<'p>(
     to: &mut Importer<'_>,
     dir: &Path,
     paths: impl IntoIterator<Item = &'p Path>,
-) -> Result<(), Error> {
+) -> Result<(), GitError> {
     for path in paths {
         let at = dir.join(path);
         let name = path.as_os_str().as_bytes();
-        match Digest::of_path(&at).map_err(Error::io("read", &at))?.map(|digest| digest.mode) {
+        match PathDigest::of_path(&at).map_err(GitError::io("read", &at))?.map(|digest| digest.mode) {
             None | Some(FileMode::Gitlink) => {}
             Some(FileMode::Symlink) => {
-                let target = fs::read_link(&at).map_err(Error::io("read", &at))?;
+                let target = fs::read_link(&at).map_err(GitError::io("read", &at))?;
                 to.symlink(name, target.as_os_str().as_bytes())?;
             }
             Some(mode) => {
-                let mut file = read::open_regular(&at).map_err(Error::io("open", &at))?;
-                let len = file.metadata().map_err(Error::io("look at", &at))?.len();
+                let mut file = read::open_regular(&at).map_err(GitError::io("open", &at))?;
+                let len = file.metadata().map_err(GitError::io("look at", &at))?.len();
                 to.file(name, mode == FileMode::Executable, len, &mut file)?;
             }
         }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::quote::quote;
-use crate::{Error, Git};
+use crate::{Git, GitError};
 
 /// Attributes that win over every `.gitattributes`: bytes stay as they are.
 pub(crate) const RAW_ATTRIBUTES: &str =
@@ -46,7 +46,7 @@ impl ObjectFormat {
 
 /// A bare repository without branches, hooks, attributes or anyone's configuration; deleted when dropped.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct ScratchRepository {
     dir: tempfile::TempDir,
     format: ObjectFormat,
 }
@@ -64,13 +64,13 @@ pub struct TreeDiff {
     pub deletions: u64,
 }
 
-impl Scratch {
+impl ScratchRepository {
     /// Makes one below `parent`, by hand: `git init` would cost a process and read templates.
-    pub fn new(parent: &Path, format: ObjectFormat) -> Result<Self, Error> {
+    pub fn new(parent: &Path, format: ObjectFormat) -> Result<Self, GitError> {
         let dir = tempfile::Builder::new()
             .prefix("scratch-")
             .tempdir_in(parent)
-            .map_err(Error::io("make a scratch repository in", parent))?;
+            .map_err(GitError::io("make a scratch repository in", parent))?;
         let config = match format {
             ObjectFormat::Sha1 => "[core]\n\trepositoryformatversion = 0\n\tbare = true\n".to_owned(),
             ObjectFormat::Sha256 => {
@@ -81,7 +81,7 @@ impl Scratch {
         let scratch = Self { dir, format };
         for name in ["objects/info", "objects/pack", "refs/heads", "info"] {
             let path = scratch.path().join(name);
-            fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
+            fs::create_dir_all(&path).map_err(GitError::io("create", &path))?;
         }
         scratch.write("config", config.as_bytes())?;
         scratch.write("info/attributes", RAW_ATTRIBUTES.as_bytes())?;
@@ -100,7 +100,7 @@ impl Scratch {
     }
 
     /// Lets git also read the objects in these `objects` directories.
-    pub fn borrow_objects(&self, from: &[PathBuf]) -> Result<(), Error> {
+    pub fn borrow_objects(&self, from: &[PathBuf]) -> Result<(), GitError> {
         let mut text = Vec::new();
         for path in from {
             // Quoting makes every path expressible, also one with a newline or a leading `#`.
@@ -114,8 +114,8 @@ impl Scratch {
     pub fn import(
         &self,
         git: &Git,
-        fill: impl FnOnce(&mut Importer<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        fill: impl FnOnce(&mut Importer<'_>) -> Result<(), GitError>,
+    ) -> Result<(), GitError> {
         let mut refused = None;
         let args = [
             "-c",
@@ -132,7 +132,7 @@ impl Scratch {
             let mut importer = Importer { out: BufWriter::with_capacity(1 << 16, stdin) };
             match fill(&mut importer).and_then(|()| importer.finish()) {
                 Ok(()) => Ok(()),
-                Err(Error::Import { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe => {
+                Err(GitError::Import { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe => {
                     Err(source)
                 }
                 Err(e) => {
@@ -149,7 +149,7 @@ impl Scratch {
 
     /// The patch that turns one imported tree into another. `renames` says whether moved files are told as
     /// renames (shorter) or as a deletion and a creation.
-    pub fn diff(&self, git: &Git, from: &str, to: &str, renames: bool) -> Result<TreeDiff, Error> {
+    pub fn diff(&self, git: &Git, from: &str, to: &str, renames: bool) -> Result<TreeDiff, GitError> {
         let limit = format!("-l{RENAME_LIMIT}");
         let (from, to) = (reference(from), reference(to));
         let mut args = vec![
@@ -176,9 +176,9 @@ impl Scratch {
         Ok(split_numstat(out))
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), GitError> {
         let path = self.path().join(name);
-        fs::write(&path, bytes).map_err(Error::io("write", path))
+        fs::write(&path, bytes).map_err(GitError::io("write", path))
     }
 }
 
@@ -213,13 +213,19 @@ pub struct Importer<'w> {
 
 impl Importer<'_> {
     /// Begins a tree; the entries that follow belong to it.
-    pub fn tree(&mut self, name: &str) -> Result<(), Error> {
+    pub fn tree(&mut self, name: &str) -> Result<(), GitError> {
         let text = format!("commit {}\ncommitter h <h> 0 +0000\ndata 0\n", reference(name));
         self.out.write_all(text.as_bytes()).map_err(failed(name.as_bytes()))
     }
 
     /// Adds a file of exactly `len` bytes read from `content`.
-    pub fn file(&mut self, path: &[u8], exec: bool, len: u64, content: &mut dyn Read) -> Result<(), Error> {
+    pub fn file(
+        &mut self,
+        path: &[u8],
+        exec: bool,
+        len: u64,
+        content: &mut dyn Read,
+    ) -> Result<(), GitError> {
         self.entry(if exec { "100755" } else { "100644" }, "inline", path)?;
         let mut copy = || {
             writeln!(self.out, "data {len}")?;
@@ -232,7 +238,7 @@ impl Importer<'_> {
     }
 
     /// Adds a symbolic link.
-    pub fn symlink(&mut self, path: &[u8], target: &[u8]) -> Result<(), Error> {
+    pub fn symlink(&mut self, path: &[u8], target: &[u8]) -> Result<(), GitError> {
         self.entry("120000", "inline", path)?;
         let mut write = || {
             writeln!(self.out, "data {}", target.len())?;
@@ -243,11 +249,11 @@ impl Importer<'_> {
     }
 
     /// Adds a submodule pointer; `id` must be a full hex id.
-    pub fn gitlink(&mut self, path: &[u8], id: &str) -> Result<(), Error> {
+    pub fn gitlink(&mut self, path: &[u8], id: &str) -> Result<(), GitError> {
         self.entry("160000", id, path)
     }
 
-    fn entry(&mut self, mode: &str, what: &str, path: &[u8]) -> Result<(), Error> {
+    fn entry(&mut self, mode: &str, what: &str, path: &[u8]) -> Result<(), GitError> {
         // Not every git refuses such names here, and none may reach a patch.
         let unfit = |part: &[u8]| matches!(part, b"" | b"." | b"..") || part.eq_ignore_ascii_case(b".git");
         if path.contains(&0) || path.split(|&b| b == b'/').any(unfit) {
@@ -261,12 +267,12 @@ impl Importer<'_> {
         write().map_err(failed(path))
     }
 
-    fn finish(&mut self) -> Result<(), Error> {
+    fn finish(&mut self) -> Result<(), GitError> {
         self.out.write_all(b"done\n").and_then(|()| self.out.flush()).map_err(failed(b"the last entry"))
     }
 }
 
-fn failed(path: &[u8]) -> impl FnOnce(io::Error) -> Error {
+fn failed(path: &[u8]) -> impl FnOnce(io::Error) -> GitError {
     let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
-    move |source| Error::Import { path, source }
+    move |source| GitError::Import { path, source }
 }

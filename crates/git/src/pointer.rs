@@ -16,7 +16,7 @@ const LONGEST_CONFIG: u64 = 1 << 20;
 
 /// A `.git` file that was followed and points back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Linked {
+pub enum LinkedGitDir {
     /// A worktree of a repository elsewhere.
     Worktree {
         /// Its own directory, `COMMON/worktrees/NAME`.
@@ -38,7 +38,7 @@ pub fn parse(text: &[u8]) -> Option<PathBuf> {
 }
 
 /// Follows `dot_git` of the tree at `toplevel`; says why when it does not count.
-pub fn follow(toplevel: &Path, dot_git: &Path) -> Result<Linked, String> {
+pub fn follow(toplevel: &Path, dot_git: &Path) -> Result<LinkedGitDir, String> {
     let text = read::small(dot_git, LONGEST).map_err(|e| format!("it cannot be read: {e}"))?;
     let named = text.as_deref().and_then(parse).ok_or("it does not say `gitdir: PATH`")?;
     let git_dir = real(&toplevel.join(&named)).ok_or("the directory it names does not exist")?;
@@ -49,7 +49,7 @@ pub fn follow(toplevel: &Path, dot_git: &Path) -> Result<Linked, String> {
     }
 }
 
-fn worktree(dot_git: &Path, git_dir: PathBuf, commondir: &[u8]) -> Result<Linked, String> {
+fn worktree(dot_git: &Path, git_dir: PathBuf, commondir: &[u8]) -> Result<LinkedGitDir, String> {
     let common = one_line(commondir).ok_or("its `commondir` is empty")?;
     let common_dir = real(&git_dir.join(path_of(common))).ok_or("its `commondir` does not exist")?;
     if git_dir.parent() != Some(&common_dir.join("worktrees")) {
@@ -62,10 +62,10 @@ fn worktree(dot_git: &Path, git_dir: PathBuf, commondir: &[u8]) -> Result<Linked
             "the repository it names does not know this worktree (`git worktree repair` may help)".into()
         );
     }
-    Ok(Linked::Worktree { git_dir, common_dir })
+    Ok(LinkedGitDir::Worktree { git_dir, common_dir })
 }
 
-fn submodule(toplevel: &Path, git_dir: PathBuf) -> Result<Linked, String> {
+fn submodule(toplevel: &Path, git_dir: PathBuf) -> Result<LinkedGitDir, String> {
     let text = read::small(&git_dir.join("config"), LONGEST_CONFIG).ok().flatten();
     let settings = config::parse(&text.unwrap_or_default());
     let back = config::get(&settings, "core", "worktree").and_then(|s| s.value.as_deref());
@@ -73,7 +73,7 @@ fn submodule(toplevel: &Path, git_dir: PathBuf) -> Result<Linked, String> {
     if back.is_none() || back != real(toplevel) {
         return Err("the repository it names does not say that this is its working tree".into());
     }
-    Ok(Linked::Submodule { git_dir })
+    Ok(LinkedGitDir::Submodule { git_dir })
 }
 
 fn real(path: &Path) -> Option<PathBuf> {

@@ -13,7 +13,7 @@ const DEEPEST: usize = 5;
 
 /// Where a repository stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Head {
+pub enum RepositoryHead {
     /// At a commit.
     Commit {
         /// Its id in lower-case hex.
@@ -30,7 +30,7 @@ pub enum Head {
     Unknown,
 }
 
-impl Head {
+impl RepositoryHead {
     /// The commit, if there is one.
     pub fn commit(&self) -> Option<&str> {
         match self {
@@ -41,34 +41,34 @@ impl Head {
 }
 
 /// Reads HEAD of `git_dir`, whose branches live in `common_dir`.
-pub fn head(git_dir: &Path, common_dir: &Path, format: ObjectFormat) -> Head {
+pub fn head(git_dir: &Path, common_dir: &Path, format: ObjectFormat) -> RepositoryHead {
     let mut branch: Option<String> = None;
     let mut name = "HEAD".to_owned();
     for _ in 0..DEEPEST {
         let dir = if name == "HEAD" { git_dir } else { common_dir };
-        let Ok(text) = read::small(&dir.join(&name), LONGEST_REF) else { return Head::Unknown };
+        let Ok(text) = read::small(&dir.join(&name), LONGEST_REF) else { return RepositoryHead::Unknown };
         let Some(text) = text else {
-            let Some(branch) = branch else { return Head::Unknown };
+            let Some(branch) = branch else { return RepositoryHead::Unknown };
             return match packed(common_dir, &name, format) {
-                Some(id) => Head::Commit { id, branch: short(&branch) },
-                None => Head::Unborn { branch: short(&branch).unwrap_or(branch) },
+                Some(id) => RepositoryHead::Commit { id, branch: short(&branch) },
+                None => RepositoryHead::Unborn { branch: short(&branch).unwrap_or(branch) },
             };
         };
         let text = String::from_utf8_lossy(&text);
         let text = text.trim();
         if let Some(target) = text.strip_prefix("ref:").map(str::trim) {
             if !is_ref(target) {
-                return Head::Unknown;
+                return RepositoryHead::Unknown;
             }
             branch.get_or_insert_with(|| target.to_owned());
             name = target.to_owned();
         } else if format.is_id(text) {
-            return Head::Commit { id: text.to_owned(), branch: branch.as_deref().and_then(short) };
+            return RepositoryHead::Commit { id: text.to_owned(), branch: branch.as_deref().and_then(short) };
         } else {
-            return Head::Unknown;
+            return RepositoryHead::Unknown;
         }
     }
-    Head::Unknown
+    RepositoryHead::Unknown
 }
 
 /// A full ref name that stays below `refs/` when used as a path.
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn head_is_read_from_files() {
-        let check = |files: &[(&str, &str)], expect: Head| {
+        let check = |files: &[(&str, &str)], expect: RepositoryHead| {
             let dir = tempfile::tempdir().unwrap();
             for (name, text) in files {
                 let path = dir.path().join(name);
@@ -122,21 +122,27 @@ mod tests {
             }
             assert_eq!(head(dir.path(), dir.path(), ObjectFormat::Sha1), expect, "{files:?}");
         };
-        let at = |branch: Option<&str>| Head::Commit { id: ID.into(), branch: branch.map(str::to_owned) };
+        let at = |branch: Option<&str>| RepositoryHead::Commit {
+            id: ID.into(),
+            branch: branch.map(str::to_owned),
+        };
         check(&[("HEAD", ID)], at(None));
         check(&[("HEAD", "ref: refs/heads/a/b\n"), ("refs/heads/a/b", ID)], at(Some("a/b")));
         let packed = format!("# pack-refs with: peeled\n{ID} refs/heads/x\n^{ID}\n");
         check(&[("HEAD", "ref: refs/heads/x\n"), ("packed-refs", &packed)], at(Some("x")));
         check(
             &[("HEAD", "ref: refs/heads/y\n"), ("packed-refs", &packed)],
-            Head::Unborn { branch: "y".into() },
+            RepositoryHead::Unborn { branch: "y".into() },
         );
-        check(&[("HEAD", "ref: refs/heads/main\n")], Head::Unborn { branch: "main".into() });
-        check(&[("HEAD", "ref: refs/heads/../../../etc/passwd\n")], Head::Unknown);
-        check(&[("HEAD", "ref: /etc/passwd\n")], Head::Unknown);
-        check(&[("HEAD", "ref: refs/heads/.invalid\n")], Head::Unknown);
-        check(&[("HEAD", "ref: refs/heads/l\n"), ("refs/heads/l", "ref: refs/heads/l\n")], Head::Unknown);
-        check(&[("HEAD", "rubbish")], Head::Unknown);
-        check(&[], Head::Unknown);
+        check(&[("HEAD", "ref: refs/heads/main\n")], RepositoryHead::Unborn { branch: "main".into() });
+        check(&[("HEAD", "ref: refs/heads/../../../etc/passwd\n")], RepositoryHead::Unknown);
+        check(&[("HEAD", "ref: /etc/passwd\n")], RepositoryHead::Unknown);
+        check(&[("HEAD", "ref: refs/heads/.invalid\n")], RepositoryHead::Unknown);
+        check(
+            &[("HEAD", "ref: refs/heads/l\n"), ("refs/heads/l", "ref: refs/heads/l\n")],
+            RepositoryHead::Unknown,
+        );
+        check(&[("HEAD", "rubbish")], RepositoryHead::Unknown);
+        check(&[], RepositoryHead::Unknown);
     }
 }

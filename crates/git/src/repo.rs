@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::objects::ObjectFormat;
-use crate::pointer::{self, Linked};
-use crate::refs::{self, Head};
-use crate::{Error, Git, config, read};
+use crate::pointer::{self, LinkedGitDir};
+use crate::refs::{self, RepositoryHead};
+use crate::{Git, GitError, config, read};
 
 const LONGEST_CONFIG: u64 = 1 << 20;
 
@@ -25,20 +25,20 @@ pub struct Repository {
     /// The directory with objects and branches; differs from `git_dir` in a worktree.
     pub common_dir: PathBuf,
     /// How the working tree is tied to it.
-    pub link: Link,
+    pub link: WorktreeLink,
     /// Where it stands.
-    pub head: Head,
+    pub head: RepositoryHead,
     /// Which ids its objects have.
     pub format: ObjectFormat,
     /// Whether only a part of the tree is checked out.
     pub sparse: bool,
     /// An operation the user has not finished.
-    pub unfinished: Option<Unfinished>,
+    pub unfinished: Option<UnfinishedOperation>,
 }
 
 /// How a working tree is tied to its repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
+pub enum WorktreeLink {
     /// `.git` is a directory.
     Directory,
     /// `.git` is a file: one of several worktrees.
@@ -49,7 +49,7 @@ pub enum Link {
 
 /// Something begun in a repository and not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfinished {
+pub enum UnfinishedOperation {
     /// `git merge` with conflicts, or before its commit.
     Merge,
     /// `git rebase` or `git am`.
@@ -64,7 +64,7 @@ pub enum Unfinished {
 
 /// The answer to "is this a repository".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct RepositoryLookup {
     /// The repository, when there is one that may be used.
     pub repository: Option<Repository>,
     /// Why something that looked like one is not used, in words for the user.
@@ -73,9 +73,9 @@ pub struct Found {
 
 impl Repository {
     /// Looks at `workspace` and, if it has no `.git`, at the directories above it.
-    pub fn look(workspace: &Path) -> Result<Found, Error> {
-        let workspace = fs::canonicalize(workspace).map_err(Error::io("open", workspace))?;
-        let mut found = Found::default();
+    pub fn look(workspace: &Path) -> Result<RepositoryLookup, GitError> {
+        let workspace = fs::canonicalize(workspace).map_err(GitError::io("open", workspace))?;
+        let mut found = RepositoryLookup::default();
         let mut toplevel = workspace.as_path();
         loop {
             let dot_git = toplevel.join(".git");
@@ -91,7 +91,7 @@ impl Repository {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
                 // Above the workspace, what cannot be looked at is not there.
                 Err(_) if toplevel != workspace => return Ok(found),
-                Err(e) => return Err(Error::io("look at", dot_git)(e)),
+                Err(e) => return Err(GitError::io("look at", dot_git)(e)),
             }
             match toplevel.parent() {
                 Some(parent) => toplevel = parent,
@@ -105,8 +105,8 @@ impl Repository {
         self.prefix.as_os_str().is_empty()
     }
 
-    /// Asks git for HEAD where reading the files gave [`Head::Unknown`]; `None` when git cannot tell either.
-    pub fn ask_head(&self, git: &Git) -> Result<Option<String>, Error> {
+    /// Asks git for HEAD where reading the files gave [`RepositoryHead::Unknown`]; `None` when git cannot tell either.
+    pub fn ask_head(&self, git: &Git) -> Result<Option<String>, GitError> {
         let call = git.call(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
         let done = call.git_dir(&self.git_dir).within(Duration::from_secs(20)).run(|_| Ok(()))?;
         let id = String::from_utf8_lossy(&done.stdout).trim().to_owned();
@@ -115,7 +115,7 @@ impl Repository {
 
     /// The name of this worktree's entry in the common directory.
     pub fn worktree_name(&self) -> Option<&std::ffi::OsStr> {
-        (self.link == Link::Worktree).then(|| self.git_dir.file_name()).flatten()
+        (self.link == WorktreeLink::Worktree).then(|| self.git_dir.file_name()).flatten()
     }
 }
 
@@ -129,11 +129,11 @@ fn at(
     let (git_dir, common_dir, link) = if meta.file_type().is_symlink() {
         return Err("it is a symbolic link, which could lead anywhere".into());
     } else if meta.is_dir() {
-        (dot_git.to_owned(), dot_git.to_owned(), Link::Directory)
+        (dot_git.to_owned(), dot_git.to_owned(), WorktreeLink::Directory)
     } else if meta.is_file() {
         match pointer::follow(toplevel, dot_git)? {
-            Linked::Worktree { git_dir, common_dir } => (git_dir, common_dir, Link::Worktree),
-            Linked::Submodule { git_dir } => (git_dir.clone(), git_dir, Link::Submodule),
+            LinkedGitDir::Worktree { git_dir, common_dir } => (git_dir, common_dir, WorktreeLink::Worktree),
+            LinkedGitDir::Submodule { git_dir } => (git_dir.clone(), git_dir, WorktreeLink::Submodule),
         }
     } else {
         return Err("it is neither a directory nor a file".into());
@@ -142,7 +142,11 @@ fn at(
         return Err("it lies above the workspace and belongs to another user".into());
     }
     if !common_dir.join("objects").is_dir() || fs::symlink_metadata(git_dir.join("HEAD")).is_err() {
-        return if link == Link::Directory { Ok(None) } else { Err("what it names is no repository".into()) };
+        return if link == WorktreeLink::Directory {
+            Ok(None)
+        } else {
+            Err("what it names is no repository".into())
+        };
     }
     let settings = settings(&common_dir.join("config"))?;
     let format = object_format(&settings)?;
@@ -171,12 +175,12 @@ fn same_owner(dot_git: &fs::Metadata, workspace: &Path) -> bool {
     [Some(0), Some(me), owner].contains(&Some(dot_git.uid()))
 }
 
-fn settings(path: &Path) -> Result<Vec<config::Setting>, String> {
+fn settings(path: &Path) -> Result<Vec<config::GitSetting>, String> {
     let text = read::small(path, LONGEST_CONFIG).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(config::parse(&text.unwrap_or_default()))
 }
 
-fn object_format(settings: &[config::Setting]) -> Result<ObjectFormat, String> {
+fn object_format(settings: &[config::GitSetting]) -> Result<ObjectFormat, String> {
     let Some(setting) = config::get(settings, "extensions", "objectformat") else {
         return Ok(ObjectFormat::Sha1);
     };
@@ -190,14 +194,14 @@ fn object_format(settings: &[config::Setting]) -> Result<ObjectFormat, String> {
     }
 }
 
-fn unfinished(git_dir: &Path) -> Option<Unfinished> {
+fn unfinished(git_dir: &Path) -> Option<UnfinishedOperation> {
     let marks = [
-        ("rebase-merge", Unfinished::Rebase),
-        ("rebase-apply", Unfinished::Rebase),
-        ("MERGE_HEAD", Unfinished::Merge),
-        ("CHERRY_PICK_HEAD", Unfinished::CherryPick),
-        ("REVERT_HEAD", Unfinished::Revert),
-        ("BISECT_LOG", Unfinished::Bisect),
+        ("rebase-merge", UnfinishedOperation::Rebase),
+        ("rebase-apply", UnfinishedOperation::Rebase),
+        ("MERGE_HEAD", UnfinishedOperation::Merge),
+        ("CHERRY_PICK_HEAD", UnfinishedOperation::CherryPick),
+        ("REVERT_HEAD", UnfinishedOperation::Revert),
+        ("BISECT_LOG", UnfinishedOperation::Bisect),
     ];
     marks.into_iter().find(|(mark, _)| fs::symlink_metadata(git_dir.join(mark)).is_ok()).map(|(_, what)| what)
 }

@@ -42,7 +42,7 @@ impl FileMode {
 
 /// One state of one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Digest {
+pub struct PathDigest {
     /// What it is.
     pub mode: FileMode,
     /// Hex SHA-256 of the content: bytes of a file, target of a link, id of a submodule pointer.
@@ -51,17 +51,17 @@ pub struct Digest {
 
 /// One path of a patch; `None` means it is not there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Touched {
+pub struct TouchedPath {
     /// Relative to the workspace.
     #[serde(with = "any_path")]
     pub path: PathBuf,
     /// What the patch was made against.
-    pub base: Option<Digest>,
+    pub base: Option<PathDigest>,
     /// What it leads to.
-    pub result: Option<Digest>,
+    pub result: Option<PathDigest>,
 }
 
-impl Digest {
+impl PathDigest {
     /// The digest of content held in memory.
     pub fn of_bytes(mode: FileMode, bytes: &[u8]) -> Self {
         Self { mode, sha256: hex(&Sha256::digest(bytes)) }
@@ -89,7 +89,7 @@ impl Digest {
     /// The digest of a regular file that was `size` long when it was opened. A read that gives less than it could is its
     /// end, so that a small file is read once.
     pub fn of_file(mode: FileMode, file: &mut File, size: u64) -> io::Result<Self> {
-        let mut whole = UntilShort { file, size, read: 0, over: false };
+        let mut whole = SizedFileReader { file, size, read: 0, over: false };
         Self::of_reader(mode, &mut whole).map(|(digest, _)| digest)
     }
 
@@ -116,14 +116,14 @@ impl Digest {
 }
 
 /// Reads a regular file without asking once more for what follows its end.
-struct UntilShort<'f> {
+struct SizedFileReader<'f> {
     file: &'f mut File,
     size: u64,
     read: u64,
     over: bool,
 }
 
-impl Read for UntilShort<'_> {
+impl Read for SizedFileReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.over {
             return Ok(0);
@@ -200,11 +200,11 @@ mod tests {
     fn stored_and_read_back() {
         for name in [b"plain".as_slice(), b"latin\xe9"] {
             let path = PathBuf::from(std::ffi::OsStr::from_bytes(name));
-            let base = Some(Digest::of_bytes(FileMode::Executable, b"x"));
-            let touched = Touched { path, base, result: None };
+            let base = Some(PathDigest::of_bytes(FileMode::Executable, b"x"));
+            let touched = TouchedPath { path, base, result: None };
             let text = serde_json::to_string(&touched).unwrap();
             assert!(text.contains("100755"), "{text}");
-            assert_eq!(serde_json::from_str::<Touched>(&text).unwrap(), touched);
+            assert_eq!(serde_json::from_str::<TouchedPath>(&text).unwrap(), touched);
         }
     }
 
@@ -214,9 +214,9 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         fs::write(at("file"), "x").unwrap();
         std::os::unix::fs::symlink("file", at("link")).unwrap();
-        let of = |name: &str| Digest::of_path(&at(name)).unwrap();
-        assert_eq!(of("file"), Some(Digest::of_bytes(FileMode::Regular, b"x")));
-        assert_eq!(of("link"), Some(Digest::of_bytes(FileMode::Symlink, b"file")));
+        let of = |name: &str| PathDigest::of_path(&at(name)).unwrap();
+        assert_eq!(of("file"), Some(PathDigest::of_bytes(FileMode::Regular, b"x")));
+        assert_eq!(of("link"), Some(PathDigest::of_bytes(FileMode::Symlink, b"file")));
         assert_eq!(of("."), None);
         assert_eq!(of("absent"), None);
         assert_eq!(of("file/below"), None);

@@ -6,19 +6,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{Error, Git, Repository};
+use crate::{Git, GitError, Repository};
 
 /// Room for arguments in one call, well below what any kernel allows.
 const BATCH_BYTES: usize = 64 * 1024;
 
 /// Index entries at or below some paths: workspace-relative path to (mode, object id).
-pub type Entries = BTreeMap<PathBuf, (u32, String)>;
+pub type IndexEntries = BTreeMap<PathBuf, (u32, String)>;
 
 /// Asks the index of `repository` for everything at or below `paths` (relative to the workspace).
 ///
 /// Reads the index and nothing else: no hook, filter or monitor has an occasion to run.
-pub fn below(git: &Git, repository: &Repository, paths: &[PathBuf]) -> Result<Entries, Error> {
-    let mut entries = Entries::new();
+pub fn below(git: &Git, repository: &Repository, paths: &[PathBuf]) -> Result<IndexEntries, GitError> {
+    let mut entries = IndexEntries::new();
     let mut rest = paths;
     while !rest.is_empty() {
         let mut bytes = 0;
@@ -34,7 +34,12 @@ pub fn below(git: &Git, repository: &Repository, paths: &[PathBuf]) -> Result<En
     Ok(entries)
 }
 
-fn one_batch(git: &Git, repo: &Repository, paths: &[PathBuf], into: &mut Entries) -> Result<(), Error> {
+fn one_batch(
+    git: &Git,
+    repo: &Repository,
+    paths: &[PathBuf],
+    into: &mut IndexEntries,
+) -> Result<(), GitError> {
     let fixed = ["--literal-pathspecs", "ls-files", "--stage", "-z", "--"].map(OsString::from);
     let args = fixed.into_iter().chain(paths.iter().map(|path| repo.prefix.join(path).into_os_string()));
     let out = git
@@ -60,7 +65,7 @@ fn one_batch(git: &Git, repo: &Repository, paths: &[PathBuf], into: &mut Entries
 
 /// An index entry with what the file looked like when git last saw that it is as the index says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamped {
+pub struct StampedEntry {
     /// Relative to the workspace.
     pub path: PathBuf,
     /// Its mode.
@@ -74,9 +79,9 @@ pub struct Stamped {
 }
 
 /// Every index entry below the workspace. Reads the index and nothing else.
-pub fn stamped(git: &Git, repo: &Repository) -> Result<Vec<Stamped>, Error> {
+pub fn stamped(git: &Git, repo: &Repository) -> Result<Vec<StampedEntry>, GitError> {
     let out = call(git, repo, &["--literal-pathspecs", "ls-files", "--stage", "--debug", "-z", "--", "."])?;
-    let mut found: Vec<Stamped> = Vec::new();
+    let mut found: Vec<StampedEntry> = Vec::new();
     for (number, record) in out.split(|&b| b == 0).enumerate() {
         // What is said about an entry stands before the next one.
         let head = if number == 0 { 0 } else { debug_end(record) };
@@ -90,19 +95,19 @@ pub fn stamped(git: &Git, repo: &Repository) -> Result<Vec<Stamped>, Error> {
         let (Some(mode), Some(id)) = (fields.next(), fields.next()) else { continue };
         let Ok(mode) = u32::from_str_radix(mode, 8) else { continue };
         let path = Path::new(OsStr::from_bytes(&entry[tab + 1..])).to_owned();
-        found.push(Stamped { path, mode, id: id.to_owned(), mtime: (0, 0), size: 0 });
+        found.push(StampedEntry { path, mode, id: id.to_owned(), mtime: (0, 0), size: 0 });
     }
     Ok(found)
 }
 
 /// Files git does not track and is not told to ignore, relative to the workspace. No hook, filter or monitor runs.
-pub fn others(git: &Git, repo: &Repository) -> Result<Vec<PathBuf>, Error> {
+pub fn others(git: &Git, repo: &Repository) -> Result<Vec<PathBuf>, GitError> {
     let out = call(git, repo, &["ls-files", "--others", "--exclude-standard", "-z", "--", "."])?;
     let names = out.split(|&b| b == 0).filter(|name| !name.is_empty());
     Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
 }
 
-fn call(git: &Git, repo: &Repository, args: &[&str]) -> Result<Vec<u8>, Error> {
+fn call(git: &Git, repo: &Repository, args: &[&str]) -> Result<Vec<u8>, GitError> {
     git.call(args)
         .git_dir(&repo.git_dir)
         .work_tree(&repo.toplevel)
@@ -117,7 +122,7 @@ fn debug_end(record: &[u8]) -> usize {
     lines.take_while(|line| line.starts_with(b"  ")).map(<[u8]>::len).sum()
 }
 
-fn read_debug(text: &str, into: &mut Stamped) {
+fn read_debug(text: &str, into: &mut StampedEntry) {
     for line in text.lines().map(str::trim) {
         if let Some((seconds, nanos)) = line.strip_prefix("mtime: ").and_then(|rest| rest.split_once(':')) {
             into.mtime = (seconds.parse().unwrap_or(0), nanos.parse().unwrap_or(0));

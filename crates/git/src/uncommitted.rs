@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use crate::index::{self, IndexEntry};
 use crate::touched::hex;
-use crate::{Error, Git, Repository, tracked};
+use crate::{Git, GitError, Repository, tracked};
 
 const LIMIT: Duration = Duration::from_secs(30);
 /// How many files are read to tell whether one that was only touched is the same.
 const MOST_READ: usize = 200;
 
 /// What the index says of one file.
-struct Expected {
+struct ExpectedFile {
     /// From the root of the working tree.
     path: PathBuf,
     id: String,
@@ -26,7 +26,7 @@ struct Expected {
 
 /// How many of the tracked files below the workspace have uncommitted work; nothing when the index has more than `most`
 /// entries or a form that is not read here.
-pub fn among_tracked(git: &Git, repository: &Repository, most: u32) -> Result<Option<u64>, Error> {
+pub fn among_tracked(git: &Git, repository: &Repository, most: u32) -> Result<Option<u64>, GitError> {
     let path = repository.git_dir.join("index");
     let (Ok(Some(bytes)), Ok(meta)) = (read_if_small(&path, most), fs::metadata(&path)) else {
         return Ok(None);
@@ -39,9 +39,9 @@ pub fn among_tracked(git: &Git, repository: &Repository, most: u32) -> Result<Op
             return;
         }
         match standing(&repository.toplevel.join(&path), entry, written) {
-            Standing::Same => {}
-            Standing::Differs => drop(dirty.insert(path)),
-            Standing::Unsure => unsure.push(Expected { path, id: hex(entry.id) }),
+            FileComparison::Same => {}
+            FileComparison::Differs => drop(dirty.insert(path)),
+            FileComparison::Unsure => unsure.push(ExpectedFile { path, id: hex(entry.id) }),
         }
     });
     if read.is_err() {
@@ -54,7 +54,7 @@ pub fn among_tracked(git: &Git, repository: &Repository, most: u32) -> Result<Op
 }
 
 /// How many of these paths, relative to the workspace, had uncommitted work; `true` stands for one that existed.
-pub fn among(git: &Git, repository: &Repository, paths: &[(PathBuf, bool)]) -> Result<u64, Error> {
+pub fn among(git: &Git, repository: &Repository, paths: &[(PathBuf, bool)]) -> Result<u64, GitError> {
     let names: Vec<PathBuf> = paths.iter().map(|(path, _)| path.clone()).collect();
     let entries = tracked::below(git, repository, &names)?;
     let workspace = repository.toplevel.join(&repository.prefix);
@@ -70,30 +70,34 @@ pub fn among(git: &Git, repository: &Repository, paths: &[(PathBuf, bool)]) -> R
     Ok(dirty + differing(git, repository, &workspace, &expected)?.len() as u64)
 }
 
-enum Standing {
+enum FileComparison {
     Same,
     Differs,
     Unsure,
 }
 
-fn standing(path: &Path, entry: &IndexEntry<'_>, index_written: (u32, u32)) -> Standing {
+fn standing(path: &Path, entry: &IndexEntry<'_>, index_written: (u32, u32)) -> FileComparison {
     if entry.stage != 0 {
-        return Standing::Differs;
+        return FileComparison::Differs;
     }
     if entry.absent || entry.mode == 0o160_000 {
-        return Standing::Same;
+        return FileComparison::Same;
     }
-    let Ok(meta) = fs::symlink_metadata(path) else { return Standing::Differs };
+    let Ok(meta) = fs::symlink_metadata(path) else { return FileComparison::Differs };
     let link = entry.mode == 0o120_000;
     let same_kind = if link { meta.is_symlink() } else { meta.is_file() };
     let same_bit = link || (meta.mode() & 0o100 != 0) == (entry.mode & 0o100 != 0);
     if !same_kind || !same_bit || meta.len() as u32 != entry.size {
-        return Standing::Differs;
+        return FileComparison::Differs;
     }
     let (seconds, nanos) = (meta.mtime() as u32, meta.mtime_nsec() as u32);
     let same_time = entry.mtime.0 == seconds && (entry.mtime.1 == nanos || entry.mtime.1 == 0);
     // A file written as late as the index may have been written again after it was looked at.
-    if same_time && (entry.mtime < index_written || link) { Standing::Same } else { Standing::Unsure }
+    if same_time && (entry.mtime < index_written || link) {
+        FileComparison::Same
+    } else {
+        FileComparison::Unsure
+    }
 }
 
 /// The paths whose bytes are not those of their object, looked at without any filter.
@@ -102,7 +106,7 @@ fn differing(
     repository: &Repository,
     folder: &Path,
     expected: &[(&Path, &str)],
-) -> Result<Vec<PathBuf>, Error> {
+) -> Result<Vec<PathBuf>, GitError> {
     let plain = |path: &&Path| !path.as_os_str().as_bytes().contains(&b'\n');
     let is_file = |path: &&Path| folder.join(path).symlink_metadata().is_ok_and(|meta| meta.is_file());
     let (read, rest): (Vec<_>, Vec<_>) =
@@ -131,7 +135,7 @@ fn differing(
 }
 
 /// What the index holds that the last commit does not; no file of the working tree is looked at.
-fn staged(git: &Git, repository: &Repository) -> Result<Vec<PathBuf>, Error> {
+fn staged(git: &Git, repository: &Repository) -> Result<Vec<PathBuf>, GitError> {
     let args =
         ["diff-index", "--cached", "--name-only", "--no-renames", "--ignore-submodules", "-z", "HEAD", "--"];
     let call = git.call(args).git_dir(&repository.git_dir).within(LIMIT);

@@ -4,14 +4,14 @@ use std::fmt;
 
 /// A version of git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
+pub struct GitVersion {
     /// Major number.
     pub major: u32,
     /// Minor number.
     pub minor: u32,
 }
 
-impl Version {
+impl GitVersion {
     /// The oldest git that knows every option used here.
     pub const OLDEST: Self = Self { major: 2, minor: 31 };
 
@@ -23,7 +23,7 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for GitVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
     }

@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use holon_git::apply;
-use holon_git::refs::Head;
-use holon_git::repo::{Link, Unfinished};
-use holon_git::{Digest, Error, FileMode, Git, ObjectFormat, Repository, Scratch, Version, tracked};
+use holon_git::refs::RepositoryHead;
+use holon_git::repo::{UnfinishedOperation, WorktreeLink};
+use holon_git::{
+    FileMode, Git, GitError, GitVersion, ObjectFormat, PathDigest, Repository, ScratchRepository, tracked,
+};
 use tempfile::TempDir;
 
 /// Runs the real git as a user would, with a configuration of its own.
@@ -56,11 +58,11 @@ fn look(dir: &Path) -> Repository {
 #[test]
 fn finding_git() {
     let git = Git::find().unwrap();
-    assert!(git.version() >= Version::OLDEST && git.path().is_absolute());
+    assert!(git.version() >= GitVersion::OLDEST && git.path().is_absolute());
     let empty = tempfile::tempdir().unwrap();
-    assert!(matches!(Git::find_in(empty.path().as_os_str()), Err(Error::NotInstalled)));
-    assert!(matches!(Git::find_in(OsStr::new(".:bin")), Err(Error::NotInstalled)));
-    let check = |script: &str, expect: fn(&Error) -> bool| {
+    assert!(matches!(Git::find_in(empty.path().as_os_str()), Err(GitError::NotInstalled)));
+    assert!(matches!(Git::find_in(OsStr::new(".:bin")), Err(GitError::NotInstalled)));
+    let check = |script: &str, expect: fn(&GitError) -> bool| {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("git");
         // Written by another process: a descriptor of ours could be inherited by a git of another test and
@@ -72,19 +74,19 @@ fn finding_git() {
         let error = Git::find_in(dir.path().as_os_str()).unwrap_err();
         assert!(expect(&error), "{script}: {error}");
     };
-    check("echo git version 2.30.2", |e| matches!(e, Error::TooOld { .. }));
-    check("echo hello", |e| matches!(e, Error::NotGit { .. }));
+    check("echo git version 2.30.2", |e| matches!(e, GitError::TooOld { .. }));
+    check("echo hello", |e| matches!(e, GitError::NotGit { .. }));
     check(
         "echo broken >&2; exit 3",
-        |e| matches!(e, Error::Failed { exit: Some(3), stderr, .. } if stderr == "broken"),
+        |e| matches!(e, GitError::Failed { exit: Some(3), stderr, .. } if stderr == "broken"),
     );
-    check("kill -9 $$", |e| matches!(e, Error::Failed { exit: None, .. }));
+    check("kill -9 $$", |e| matches!(e, GitError::Failed { exit: None, .. }));
 }
 
 #[test]
 fn versions_are_read() {
     let check = |text, expect: Option<(u32, u32)>| {
-        assert_eq!(Version::parse(text).map(|v| (v.major, v.minor)), expect, "{text}");
+        assert_eq!(GitVersion::parse(text).map(|v| (v.major, v.minor)), expect, "{text}");
     };
     check("git version 2.47.3", Some((2, 47)));
     check("git version 2.39.5 (Apple Git-154)", Some((2, 39)));
@@ -100,7 +102,7 @@ fn a_hanging_git_is_stopped() {
     let fifo = dir.path().join("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
     let call = git.call(["hash-object", "fifo"]).dir(dir.path()).within(std::time::Duration::from_millis(50));
-    assert!(matches!(call.output(), Err(Error::TimedOut { .. })));
+    assert!(matches!(call.output(), Err(GitError::TimedOut { .. })));
 }
 
 #[test]
@@ -109,13 +111,13 @@ fn facts_match_what_git_says() {
         let dir = repository(options);
         let facts = look(dir.path());
         let id = sh(dir.path(), &["rev-parse", "HEAD"]);
-        assert_eq!(facts.head, Head::Commit { id: id.clone(), branch: Some("main".into()) });
+        assert_eq!(facts.head, RepositoryHead::Commit { id: id.clone(), branch: Some("main".into()) });
         assert_eq!(facts.format == ObjectFormat::Sha256, !options.is_empty());
-        assert!(facts.is_toplevel() && facts.link == Link::Directory && facts.unfinished.is_none());
+        assert!(facts.is_toplevel() && facts.link == WorktreeLink::Directory && facts.unfinished.is_none());
         sh(dir.path(), &["pack-refs", "--all"]);
         assert_eq!(look(dir.path()).head.commit(), Some(id.as_str()));
         sh(dir.path(), &["checkout", "-q", "--detach"]);
-        assert_eq!(look(dir.path()).head, Head::Commit { id: id.clone(), branch: None });
+        assert_eq!(look(dir.path()).head, RepositoryHead::Commit { id: id.clone(), branch: None });
         assert_eq!(look(dir.path()).ask_head(&Git::find().unwrap()).unwrap(), Some(id));
         let below = look(&dir.path().join("sub"));
         assert_eq!((below.prefix.as_path(), below.is_toplevel()), (Path::new("sub"), false));
@@ -127,7 +129,7 @@ fn unusual_repositories() {
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(Repository::look(empty.path()).unwrap().repository, None);
     sh(empty.path(), &["init", "-q", "-b", "trunk"]);
-    assert_eq!(look(empty.path()).head, Head::Unborn { branch: "trunk".into() });
+    assert_eq!(look(empty.path()).head, RepositoryHead::Unborn { branch: "trunk".into() });
 
     let dir = repository(&[]);
     sh(dir.path(), &["sparse-checkout", "set", "--no-cone", "/a.txt"]);
@@ -141,7 +143,7 @@ fn unusual_repositories() {
     write(dir.path(), "a.txt", "main\n");
     sh(dir.path(), &["commit", "-qam", "main"]);
     let _ = Command::new("git").args(["merge", "-q", "other"]).current_dir(dir.path()).output().unwrap();
-    assert_eq!(look(dir.path()).unfinished, Some(Unfinished::Merge));
+    assert_eq!(look(dir.path()).unfinished, Some(UnfinishedOperation::Merge));
 }
 
 #[test]
@@ -151,7 +153,7 @@ fn worktrees_and_submodules_are_followed_only_when_they_point_back() {
     let tree = place.path().join("tree");
     sh(main.path(), &["worktree", "add", "-q", tree.to_str().unwrap()]);
     let facts = look(&tree);
-    assert_eq!((facts.link, facts.worktree_name().unwrap()), (Link::Worktree, OsStr::new("tree")));
+    assert_eq!((facts.link, facts.worktree_name().unwrap()), (WorktreeLink::Worktree, OsStr::new("tree")));
     assert_eq!(facts.common_dir, main.path().canonicalize().unwrap().join(".git"));
     assert_eq!(facts.head.commit().unwrap(), sh(&tree, &["rev-parse", "HEAD"]));
 
@@ -160,7 +162,7 @@ fn worktrees_and_submodules_are_followed_only_when_they_point_back() {
         &["-c", "protocol.file.allow=always", "submodule", "add", "-q", main.path().to_str().unwrap(), "m"],
     );
     let facts = look(&main.path().join("m"));
-    assert_eq!(facts.link, Link::Submodule);
+    assert_eq!(facts.link, WorktreeLink::Submodule);
     assert_eq!(facts.head.commit().unwrap(), sh(&main.path().join("m"), &["rev-parse", "HEAD"]));
 
     // A stranger's `.git` file that names someone else's repository, worktree or submodule gets nothing.
@@ -219,12 +221,12 @@ fn tracked_paths_are_literal() {
 }
 
 /// One path with its two sides: exec bit and content.
-type Row<'a> = (&'a [u8], Option<(bool, &'a [u8])>, Option<(bool, &'a [u8])>);
+type TwoSidedPath<'a> = (&'a [u8], Option<(bool, &'a [u8])>, Option<(bool, &'a [u8])>);
 
-fn patch_of(format: ObjectFormat, rows: &[Row<'_>], renames: bool) -> holon_git::objects::TreeDiff {
+fn patch_of(format: ObjectFormat, rows: &[TwoSidedPath<'_>], renames: bool) -> holon_git::objects::TreeDiff {
     let git = Git::find().unwrap();
     let temp = tempfile::tempdir().unwrap();
-    let scratch = Scratch::new(temp.path(), format).unwrap();
+    let scratch = ScratchRepository::new(temp.path(), format).unwrap();
     scratch
         .import(&git, |to| {
             for (tree, second) in [("base", false), ("result", true)] {
@@ -244,7 +246,7 @@ fn patch_of(format: ObjectFormat, rows: &[Row<'_>], renames: bool) -> holon_git:
 #[test]
 fn trees_become_patches_that_apply() {
     let text: &[u8] = b"1\n2\n3\n4\n5\n6\n7\n8\n";
-    let rows: &[Row<'_>] = &[
+    let rows: &[TwoSidedPath<'_>] = &[
         (b"edit", Some((false, text)), Some((false, b"1\n2\nthree\n4\n5\n6\n7\n8\n"))),
         (b"mode", Some((false, text)), Some((true, text))),
         (b"gone", Some((false, b"x\0y")), None),
@@ -269,11 +271,11 @@ fn trees_become_patches_that_apply() {
             apply::check(&git, &diff.patch, dir.path(), format).unwrap();
             apply::plain(&git, &diff.patch, dir.path(), format).unwrap();
             for (path, _, result) in rows {
-                let now = Digest::of_path(&at(path)).unwrap();
+                let now = PathDigest::of_path(&at(path)).unwrap();
                 let mode = |exec| if exec { FileMode::Executable } else { FileMode::Regular };
                 assert_eq!(
                     now,
-                    result.map(|(exec, content)| Digest::of_bytes(mode(exec), content)),
+                    result.map(|(exec, content)| PathDigest::of_bytes(mode(exec), content)),
                     "{path:?}"
                 );
             }
@@ -286,18 +288,18 @@ fn trees_become_patches_that_apply() {
 fn what_cannot_be_imported_is_an_error() {
     let git = Git::find().unwrap();
     let temp = tempfile::tempdir().unwrap();
-    let scratch = Scratch::new(temp.path(), ObjectFormat::Sha1).unwrap();
+    let scratch = ScratchRepository::new(temp.path(), ObjectFormat::Sha1).unwrap();
     let error = scratch.import(&git, |to| {
         to.tree("base")?;
         to.file(b"f", false, 10, &mut &b"short"[..])
     });
-    assert!(matches!(error, Err(Error::Import { .. })));
+    assert!(matches!(error, Err(GitError::Import { .. })));
     for path in [b"../f".as_slice(), b"/f", b"a//b", b"a/.GIT/config", b"", b"nul\0"] {
         let outside = scratch.import(&git, |to| {
             to.tree("base")?;
             to.file(path, false, 1, &mut &b"x"[..])
         });
-        assert!(matches!(outside, Err(Error::Import { .. })), "{outside:?}");
+        assert!(matches!(outside, Err(GitError::Import { .. })), "{outside:?}");
     }
 }
 

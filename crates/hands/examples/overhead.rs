@@ -9,7 +9,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use holon_hands::{Deed, Done, HANDS_NAME, Hands, Local, Remote, Run, Search, become_hands_if_asked};
+use holon_hands::{
+    CommandRequest, HANDS_NAME, LocalExecutor, RemoteExecutor, SearchRequest, ToolExecutor, ToolRequest,
+    ToolResponse, become_hands_if_asked,
+};
 
 const CALLS: usize = 200;
 
@@ -17,7 +20,7 @@ fn main() {
     become_hands_if_asked();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("file"), "content\n").unwrap();
-    let local = Local::new(folder.path());
+    let local = LocalExecutor::new(folder.path());
     let mut child = Command::new(std::env::current_exe().unwrap())
         .arg0(HANDS_NAME)
         .current_dir(folder.path())
@@ -25,7 +28,7 @@ fn main() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let remote = Remote::over(child.stdout.take().unwrap(), child.stdin.take().unwrap()).unwrap();
+    let remote = RemoteExecutor::over(child.stdout.take().unwrap(), child.stdin.take().unwrap()).unwrap();
     for line in ["true", "/bin/true", "ls / | wc -l"] {
         println!("{line}: median of {CALLS}, by turns");
         show(&mut [
@@ -39,7 +42,7 @@ fn main() {
         ]);
     }
     println!("reading a small file");
-    let read = || Deed::Read { path: "file".to_owned(), from_line: 1, lines: 10, max_bytes: 1000 };
+    let read = || ToolRequest::Read { path: "file".to_owned(), from_line: 1, lines: 10, max_bytes: 1000 };
     show(&mut [
         ("local hands", &mut || drop(wait(&local, read()))),
         ("hands in a process", &mut || drop(wait(&remote, read()))),
@@ -51,17 +54,21 @@ fn main() {
     child.wait().unwrap();
 }
 
-fn run(hands: &dyn Hands, line: &str) {
-    let run = Run { line: line.to_owned(), max_bytes: 10_000, ..Run::default() };
-    assert!(matches!(wait(hands, Deed::Run(run)), Done::Ran(_)));
+fn run(hands: &dyn ToolExecutor, line: &str) {
+    let run = CommandRequest { line: line.to_owned(), max_bytes: 10_000, ..CommandRequest::default() };
+    assert!(matches!(wait(hands, ToolRequest::Run(run)), ToolResponse::Ran(_)));
 }
 
-fn search(hands: &dyn Hands, path: &str) {
+fn search(hands: &dyn ToolExecutor, path: &str) {
     for pattern in ["no such text anywhere at all", "fn "] {
-        let search =
-            Search { pattern: pattern.to_owned(), path: path.to_owned(), limit: 1000, ..Search::default() };
+        let search = SearchRequest {
+            pattern: pattern.to_owned(),
+            path: path.to_owned(),
+            limit: 1000,
+            ..SearchRequest::default()
+        };
         let begun = Instant::now();
-        let Done::Found(found) = wait(hands, Deed::Grep(search)) else { panic!() };
+        let ToolResponse::Found(found) = wait(hands, ToolRequest::Grep(search)) else { panic!() };
         let (hits, files) = (found.hits.len(), found.searched);
         println!("`{pattern}`: {hits} hits in {files} files, {:.1} ms", milliseconds(begun.elapsed()));
     }
@@ -88,17 +95,17 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-struct Unpark(std::thread::Thread);
+struct UnparkWaker(std::thread::Thread);
 
-impl Wake for Unpark {
+impl Wake for UnparkWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
 }
 
-fn wait(hands: &dyn Hands, deed: Deed) -> Done {
+fn wait(hands: &dyn ToolExecutor, deed: ToolRequest) -> ToolResponse {
     let mut doing = pin!(hands.carry_out(deed, None));
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let waker = Waker::from(Arc::new(UnparkWaker(std::thread::current())));
     loop {
         if let Poll::Ready(done) = doing.as_mut().poll(&mut Context::from_waker(&waker)) {
             return done.unwrap();

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-use crate::Local;
+use crate::LocalExecutor;
 use crate::wire::serve::serve;
 
 /// The name this binary is started under to become the hands.
@@ -41,5 +41,5 @@ fn obey() -> io::Result<()> {
     rustix::stdio::dup2_stdin(File::open("/dev/null")?.as_fd())?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     let root = std::env::current_dir()?;
-    serve(input, output, Local::new(root))
+    serve(input, output, LocalExecutor::new(root))
 }

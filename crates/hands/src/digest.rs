@@ -6,16 +6,16 @@ use sha2::{Digest, Sha256};
 
 /// Digest of these bytes, in hexadecimal.
 pub(crate) fn of(bytes: &[u8]) -> String {
-    let mut running = Running::default();
+    let mut running = RunningDigest::default();
     running.update(bytes);
     running.finish()
 }
 
 /// A digest of bytes that come piece by piece.
 #[derive(Default)]
-pub(crate) struct Running(Sha256);
+pub(crate) struct RunningDigest(Sha256);
 
-impl Running {
+impl RunningDigest {
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// A deed that was not done, in words for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
-pub struct HandsError {
+pub struct ExecutorError {
     /// What kind of trouble it is.
-    pub trouble: Trouble,
+    pub trouble: ExecutorErrorKind,
     /// What happened, with the path and the remedy.
     pub message: String,
 }
@@ -15,7 +15,7 @@ pub struct HandsError {
 /// Kinds of trouble that callers tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trouble {
+pub enum ExecutorErrorKind {
     /// There is no such file, folder or job.
     NotFound,
     /// It is a folder where a file is needed, or the reverse, or no plain file at all.
@@ -38,9 +38,9 @@ pub enum Trouble {
     Other,
 }
 
-impl HandsError {
+impl ExecutorError {
     /// A trouble with its words.
-    pub fn new(trouble: Trouble, message: impl Into<String>) -> Self {
+    pub fn new(trouble: ExecutorErrorKind, message: impl Into<String>) -> Self {
         Self { trouble, message: message.into() }
     }
 }

@@ -5,16 +5,18 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::doing::{Promise, Waiting};
+use crate::in_flight::{RequestPromise, RequestWaiter};
 use crate::perform::Workbench;
-use crate::stop::Stop;
-use crate::{Deed, Doing, Done, Hands, HandsError, Trouble, Watch};
+use crate::stop::StopSignal;
+use crate::{
+    ExecutorError, ExecutorErrorKind, InFlightRequest, OutputWatch, ToolExecutor, ToolRequest, ToolResponse,
+};
 
 /// Most deeds under way at the same time.
 const MOST_AT_ONCE: usize = 128;
 
 /// Carries deeds out in this process, each on a thread of its own. Dropping it ends all commands and jobs it started.
-pub struct Local {
+pub struct LocalExecutor {
     root: PathBuf,
     keep: PathBuf,
     env: Option<Vec<(OsString, OsString)>>,
@@ -22,7 +24,7 @@ pub struct Local {
     under_way: Arc<AtomicUsize>,
 }
 
-impl Local {
+impl LocalExecutor {
     /// Hands for the workspace in this folder. Output is kept in `holon-output` in the folder for temporary files, and
     /// commands get the environment of this process, unless said otherwise before the first deed.
     pub fn new(root: impl Into<PathBuf>) -> Self {
@@ -61,12 +63,18 @@ impl Local {
     }
 
     /// Carries a deed out on a thread of its own.
-    pub(crate) fn begin(&self, deed: Deed, stop: Arc<Stop>, mut watch: Pieces, answer: Answer) {
-        let mut answer = Pledge(Some(answer));
-        let seat = Seat::take(&self.under_way);
+    pub(crate) fn begin(
+        &self,
+        deed: ToolRequest,
+        stop: Arc<StopSignal>,
+        mut watch: OutputPieces,
+        answer: ResponseCallback,
+    ) {
+        let mut answer = GuaranteedResponse(Some(answer));
+        let seat = ConcurrencySlot::take(&self.under_way);
         if seat.number > MOST_AT_ONCE {
             let message = format!("{MOST_AT_ONCE} calls are under way already: wait for some of them to end");
-            answer.give(Err(HandsError::new(Trouble::Exhausted, message)));
+            answer.give(Err(ExecutorError::new(ExecutorErrorKind::Exhausted, message)));
             return;
         }
         let bench = Arc::clone(self.bench());
@@ -74,7 +82,7 @@ impl Local {
             let result = bench.perform(&deed, &stop, &mut *watch);
             drop(seat);
             answer.give(result);
-            if matches!(deed, Deed::Run(_)) {
+            if matches!(deed, ToolRequest::Run(_)) {
                 bench.make_ready();
             }
         };
@@ -83,25 +91,25 @@ impl Local {
     }
 }
 
-impl Hands for Local {
-    fn carry_out<'a>(&'a self, deed: Deed, watch: Option<Watch<'a>>) -> Doing<'a> {
+impl ToolExecutor for LocalExecutor {
+    fn carry_out<'a>(&'a self, deed: ToolRequest, watch: Option<OutputWatch<'a>>) -> InFlightRequest<'a> {
         let watched = watch.is_some();
-        let begin = move |promise: Promise| {
+        let begin = move |promise: RequestPromise| {
             let stop = Arc::clone(promise.stop());
-            let pieces: Pieces = match watched {
+            let pieces: OutputPieces = match watched {
                 true => {
-                    let teller = promise.teller();
+                    let teller = promise.output_forwarder();
                     Box::new(move |piece| teller.piece(piece))
                 }
                 false => Box::new(|_| {}),
             };
             self.begin(deed, stop, pieces, Box::new(move |result| promise.keep(result)));
         };
-        Box::pin(Waiting::new(watch, Box::new(begin)))
+        Box::pin(RequestWaiter::new(watch, Box::new(begin)))
     }
 }
 
-impl Drop for Local {
+impl Drop for LocalExecutor {
     fn drop(&mut self) {
         if let Some(bench) = self.bench.get() {
             bench.close();
@@ -110,27 +118,30 @@ impl Drop for Local {
 }
 
 /// Hears pieces of output.
-pub(crate) type Pieces = Box<dyn FnMut(&str) + Send>;
+pub(crate) type OutputPieces = Box<dyn FnMut(&str) + Send>;
 /// Takes the result.
-pub(crate) type Answer = Box<dyn FnOnce(Result<Done, HandsError>) + Send>;
+pub(crate) type ResponseCallback = Box<dyn FnOnce(Result<ToolResponse, ExecutorError>) + Send>;
 
 /// An answer that is given in any case.
-struct Pledge(Option<Answer>);
+struct GuaranteedResponse(Option<ResponseCallback>);
 
-impl Pledge {
-    fn give(&mut self, result: Result<Done, HandsError>) {
+impl GuaranteedResponse {
+    fn give(&mut self, result: Result<ToolResponse, ExecutorError>) {
         if let Some(answer) = self.0.take() {
             answer(result);
         }
     }
 }
 
-impl Drop for Pledge {
+impl Drop for GuaranteedResponse {
     fn drop(&mut self) {
         let error = match std::thread::panicking() {
-            true => HandsError::new(Trouble::Other, "this failed inside the hands: try it another way"),
-            false => HandsError::new(
-                Trouble::Exhausted,
+            true => ExecutorError::new(
+                ExecutorErrorKind::Other,
+                "this failed inside the hands: try it another way",
+            ),
+            false => ExecutorError::new(
+                ExecutorErrorKind::Exhausted,
                 "no thread is left for this: end background commands, then try again",
             ),
         };
@@ -139,19 +150,19 @@ impl Drop for Pledge {
 }
 
 /// One of those that are under way.
-struct Seat {
+struct ConcurrencySlot {
     number: usize,
     under_way: Arc<AtomicUsize>,
 }
 
-impl Seat {
+impl ConcurrencySlot {
     fn take(under_way: &Arc<AtomicUsize>) -> Self {
         let number = under_way.fetch_add(1, Ordering::SeqCst) + 1;
         Self { number, under_way: Arc::clone(under_way) }
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConcurrencySlot {
     fn drop(&mut self) {
         self.under_way.fetch_sub(1, Ordering::SeqCst);
     }

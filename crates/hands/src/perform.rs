@@ -6,71 +6,83 @@ use std::sync::Arc;
 
 use crate::file::{read, relocate, store};
 use crate::find::{grep, list};
-use crate::place::Place;
 use crate::run::command;
-use crate::run::group::Groups;
-use crate::run::job::Jobs;
-use crate::run::keep::Keep;
-use crate::run::shell::Shell;
-use crate::stop::Stop;
-use crate::{Deed, Done, HandsError};
+use crate::run::group::ProcessGroups;
+use crate::run::job::BackgroundJobs;
+use crate::run::output_store::OutputStore;
+use crate::run::shell::ShellStarter;
+use crate::stop::StopSignal;
+use crate::workspace_paths::WorkspacePaths;
+use crate::{ExecutorError, ToolRequest, ToolResponse};
 
 /// Everything that deeds work with.
 pub(crate) struct Workbench {
-    place: Place,
-    keep: Keep,
-    shell: Shell,
-    jobs: Jobs,
+    place: WorkspacePaths,
+    keep: OutputStore,
+    shell: ShellStarter,
+    jobs: BackgroundJobs,
 }
 
 impl Workbench {
     pub(crate) fn new(root: PathBuf, keep: PathBuf, env: Option<Vec<(OsString, OsString)>>) -> Self {
-        let place = Place::new(root);
-        let shell = Shell::new(place.clone(), env, Arc::<Groups>::default());
-        Self { place, keep: Keep::in_folder(keep), shell, jobs: Jobs::default() }
+        let place = WorkspacePaths::new(root);
+        let shell = ShellStarter::new(place.clone(), env, Arc::<ProcessGroups>::default());
+        Self { place, keep: OutputStore::in_folder(keep), shell, jobs: BackgroundJobs::default() }
     }
 
     /// Carries out a deed to its end.
     pub(crate) fn perform(
         &self,
-        deed: &Deed,
-        stop: &Stop,
+        deed: &ToolRequest,
+        stop: &StopSignal,
         watch: &mut dyn FnMut(&str),
-    ) -> Result<Done, HandsError> {
+    ) -> Result<ToolResponse, ExecutorError> {
         let place = &self.place;
         Ok(match deed {
-            Deed::Read { path, from_line, lines, max_bytes } => {
-                Done::Text(read::lines(place, path, (*from_line, *lines), *max_bytes, stop)?)
+            ToolRequest::Read { path, from_line, lines, max_bytes } => {
+                ToolResponse::Text(read::lines(place, path, (*from_line, *lines), *max_bytes, stop)?)
             }
-            Deed::Load { path, max_bytes } => Done::Bytes(read::whole(place, path, *max_bytes)?),
-            Deed::Store { path, bytes, expect, executable } => {
-                Done::Stored(store::store(place, path, bytes, expect, *executable)?)
+            ToolRequest::Load { path, max_bytes } => {
+                ToolResponse::Bytes(read::whole(place, path, *max_bytes)?)
             }
-            Deed::Remove { path, recursive } => {
+            ToolRequest::Store { path, bytes, expect, executable } => {
+                ToolResponse::Stored(store::store(place, path, bytes, expect, *executable)?)
+            }
+            ToolRequest::Remove { path, recursive } => {
                 relocate::remove(place, path, *recursive)?;
-                Done::Nothing
+                ToolResponse::Nothing
             }
-            Deed::Rename { from, to } => {
+            ToolRequest::Rename { from, to } => {
                 relocate::rename(place, from, to)?;
-                Done::Nothing
+                ToolResponse::Nothing
             }
-            Deed::List { path, depth, limit, all } => {
-                Done::Listing(list::list(place, path, *depth, *limit, *all, stop)?)
+            ToolRequest::List { path, depth, limit, all } => {
+                ToolResponse::Listing(list::list(place, path, *depth, *limit, *all, stop)?)
             }
-            Deed::Glob { pattern, path, limit, all } => {
-                Done::Listing(list::glob(place, pattern, path, *limit, *all, stop)?)
+            ToolRequest::Glob { pattern, path, limit, all } => {
+                ToolResponse::Listing(list::glob(place, pattern, path, *limit, *all, stop)?)
             }
-            Deed::Grep(search) => Done::Found(grep::grep(place, search, stop)?),
-            Deed::Run(run) => Done::Ran(command::run(&self.shell, &self.keep, run, stop, watch)?),
-            Deed::Start(run) => Done::Started(self.jobs.start(&self.shell, &self.keep, run)?),
-            Deed::Open(program) => Done::Started(self.jobs.open(&self.shell, &self.keep, program)?),
-            Deed::Look { job, wait_ms, max_bytes } => Done::Look(self.jobs.look(*job, *wait_ms, *max_bytes)?),
-            Deed::Feed { job, bytes, end } => {
+            ToolRequest::Grep(search) => ToolResponse::Found(grep::grep(place, search, stop)?),
+            ToolRequest::Run(run) => {
+                ToolResponse::Ran(command::run(&self.shell, &self.keep, run, stop, watch)?)
+            }
+            ToolRequest::Start(run) => {
+                ToolResponse::Started(self.jobs.start(&self.shell, &self.keep, run)?)
+            }
+            ToolRequest::Open(program) => {
+                ToolResponse::Started(self.jobs.open(&self.shell, &self.keep, program)?)
+            }
+            ToolRequest::Look { job, wait_ms, max_bytes } => {
+                ToolResponse::Look(self.jobs.look(*job, *wait_ms, *max_bytes)?)
+            }
+            ToolRequest::Feed { job, bytes, end } => {
                 self.jobs.feed(*job, bytes, *end, stop)?;
-                Done::Nothing
+                ToolResponse::Nothing
             }
-            Deed::End { job } => Done::Look(self.jobs.end(&self.shell, *job)?),
-            Deed::Hear { job, max_bytes } => Done::Heard(self.jobs.hear(*job, *max_bytes, stop)?),
+            ToolRequest::End { job } => ToolResponse::Look(self.jobs.end(&self.shell, *job)?),
+            ToolRequest::Hear { job, max_bytes } => {
+                ToolResponse::Heard(self.jobs.hear(*job, *max_bytes, stop)?)
+            }
         })
     }
 

@@ -8,13 +8,13 @@ use rustix::event::{EventfdFlags, PollFlags};
 
 /// Set once, by whoever no longer wants the result.
 #[derive(Default)]
-pub(crate) struct Stop {
+pub(crate) struct StopSignal {
     asked: AtomicBool,
     /// Readable as soon as the stop is asked for. Made when somebody first waits for it.
     bell: OnceLock<Option<OwnedFd>>,
 }
 
-impl Stop {
+impl StopSignal {
     /// Asks for the stop.
     pub(crate) fn ask(&self) {
         self.asked.store(true, Ordering::SeqCst);
@@ -53,9 +53,9 @@ mod tests {
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-    use super::Stop;
+    use super::StopSignal;
 
-    fn rings(stop: &Stop) -> bool {
+    fn rings(stop: &StopSignal) -> bool {
         let bell = stop.bell().unwrap();
         let mut fds = [PollFd::from_borrowed_fd(bell, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() == 1
@@ -63,11 +63,11 @@ mod tests {
 
     #[test]
     fn the_bell_rings_whenever_it_was_made() {
-        let before = Stop::default();
+        let before = StopSignal::default();
         assert!(!rings(&before) && !before.asked());
         before.ask();
         assert!(rings(&before) && before.asked());
-        let after = Stop::default();
+        let after = StopSignal::default();
         after.ask();
         assert!(rings(&after));
     }

@@ -4,19 +4,19 @@ use std::io;
 
 use rustix::io::Errno;
 
-use crate::{HandsError, Trouble};
+use crate::{ExecutorError, ExecutorErrorKind};
 
 /// An error of the system while `doing` (a verb and perhaps more) something with `path`.
-pub(crate) fn refused(doing: &str, path: &str, error: &io::Error) -> HandsError {
+pub(crate) fn refused(doing: &str, path: &str, error: &io::Error) -> ExecutorError {
     let trouble = trouble(error);
     let message = match trouble {
-        Trouble::ReadOnly => format!(
+        ExecutorErrorKind::ReadOnly => format!(
             "this mode cannot write here: {path} is read-only. Write where the mode allows it, or report what should change."
         ),
-        Trouble::Denied => {
+        ExecutorErrorKind::Denied => {
             format!("cannot {doing} {path}: access is denied. It is outside of what this run may touch.")
         }
-        Trouble::Exhausted => {
+        ExecutorErrorKind::Exhausted => {
             format!(
                 "cannot {doing} {path}: {}. End background commands or remove files you made, then try again.",
                 plain(error)
@@ -24,19 +24,19 @@ pub(crate) fn refused(doing: &str, path: &str, error: &io::Error) -> HandsError 
         }
         _ => format!("cannot {doing} {path}: {}", plain(error)),
     };
-    HandsError::new(trouble, message)
+    ExecutorError::new(trouble, message)
 }
 
 /// The kind of trouble a system error is.
-pub(crate) fn trouble(error: &io::Error) -> Trouble {
+pub(crate) fn trouble(error: &io::Error) -> ExecutorErrorKind {
     match Errno::from_io_error(error) {
-        Some(Errno::NOENT) => Trouble::NotFound,
-        Some(Errno::ROFS) => Trouble::ReadOnly,
-        Some(Errno::ACCESS | Errno::PERM) => Trouble::Denied,
-        Some(Errno::ISDIR | Errno::NOTDIR | Errno::NXIO | Errno::NODEV) => Trouble::WrongKind,
-        Some(Errno::EXIST | Errno::NOTEMPTY) => Trouble::Changed,
-        Some(Errno::FBIG | Errno::OVERFLOW) => Trouble::TooLarge,
-        Some(Errno::NAMETOOLONG | Errno::LOOP | Errno::INVAL | Errno::TOOBIG) => Trouble::Invalid,
+        Some(Errno::NOENT) => ExecutorErrorKind::NotFound,
+        Some(Errno::ROFS) => ExecutorErrorKind::ReadOnly,
+        Some(Errno::ACCESS | Errno::PERM) => ExecutorErrorKind::Denied,
+        Some(Errno::ISDIR | Errno::NOTDIR | Errno::NXIO | Errno::NODEV) => ExecutorErrorKind::WrongKind,
+        Some(Errno::EXIST | Errno::NOTEMPTY) => ExecutorErrorKind::Changed,
+        Some(Errno::FBIG | Errno::OVERFLOW) => ExecutorErrorKind::TooLarge,
+        Some(Errno::NAMETOOLONG | Errno::LOOP | Errno::INVAL | Errno::TOOBIG) => ExecutorErrorKind::Invalid,
         Some(
             Errno::NOSPC
             | Errno::DQUOT
@@ -45,8 +45,8 @@ pub(crate) fn trouble(error: &io::Error) -> Trouble {
             | Errno::NFILE
             | Errno::AGAIN
             | Errno::MLINK,
-        ) => Trouble::Exhausted,
-        _ => Trouble::Other,
+        ) => ExecutorErrorKind::Exhausted,
+        _ => ExecutorErrorKind::Other,
     }
 }
 
@@ -67,16 +67,16 @@ mod tests {
 
     #[test]
     fn system_errors_get_words() {
-        let check = |errno: Errno, trouble: Trouble, part: &str| {
+        let check = |errno: Errno, trouble: ExecutorErrorKind, part: &str| {
             let error = refused("write", "src/a.rs", &errno.into());
             assert_eq!(error.trouble, trouble);
             assert!(error.message.contains(part) && error.message.contains("src/a.rs"), "{}", error.message);
             assert!(!error.message.contains("os error"), "{}", error.message);
         };
-        check(Errno::ROFS, Trouble::ReadOnly, "this mode cannot write here");
-        check(Errno::ACCESS, Trouble::Denied, "outside of what this run may touch");
-        check(Errno::NOSPC, Trouble::Exhausted, "no space left");
-        check(Errno::LOOP, Trouble::Invalid, "cannot write");
-        check(Errno::IO, Trouble::Other, "cannot write");
+        check(Errno::ROFS, ExecutorErrorKind::ReadOnly, "this mode cannot write here");
+        check(Errno::ACCESS, ExecutorErrorKind::Denied, "outside of what this run may touch");
+        check(Errno::NOSPC, ExecutorErrorKind::Exhausted, "no space left");
+        check(Errno::LOOP, ExecutorErrorKind::Invalid, "cannot write");
+        check(Errno::IO, ExecutorErrorKind::Other, "cannot write");
     }
 }

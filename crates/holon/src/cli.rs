@@ -13,7 +13,7 @@ use crate::command::{
     publish, run, runs, schema, serve,
 };
 use crate::command::{attest, audit, orchestrate, plan, verify};
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 use crate::session::Session;
 
 const STYLES: Styles = Styles::styled()
@@ -41,7 +41,7 @@ Exit codes: 0 success, 1 failure, 2 needs a person, 64 the command line is wrong
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
 
     /// Use no colour (the variable NO_COLOR does the same)
     #[arg(long, global = true, help_heading = "Output")]
@@ -64,53 +64,53 @@ pub(crate) enum LogFormat {
 
 /// Everything `holon` can do.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Run an agent in a mode, behind walls, on a snapshot of the workspace
     ///
     /// The agent sees a copy of the folder, never the original. When it is done, the host checks what it left, makes
     /// the patch itself, and writes a manifest that says what happened. Nothing reaches your files without
     /// `holon runs apply` or --apply.
     #[command(after_help = run::EXAMPLES)]
-    Run(Box<run::Args>),
-    Ask(ask::Args),
+    Run(Box<run::RunArgs>),
+    Ask(ask::AskArgs),
     #[command(after_help = improve::EXAMPLES)]
-    Improve(Box<improve::Args>),
+    Improve(Box<improve::ImproveArgs>),
     #[command(subcommand)]
-    Plan(plan::Command),
+    Plan(plan::PlanCommand),
     #[command(subcommand)]
-    Runs(runs::Command),
+    Runs(runs::RunsCommand),
     #[command(subcommand)]
-    Modes(modes::Command),
+    Modes(modes::ModesCommand),
     #[command(subcommand)]
-    Models(models::Command),
+    Models(models::ModelsCommand),
     #[command(subcommand)]
-    Agents(agents::Command),
-    Attest(attest::Args),
-    Verify(verify::Args),
+    Agents(agents::AgentsCommand),
+    Attest(attest::AttestArgs),
+    Verify(verify::VerifyArgs),
     #[command(subcommand)]
-    Audit(audit::Command),
+    Audit(audit::AuditCommand),
     #[command(subcommand)]
-    Publish(publish::Command),
+    Publish(publish::PublishCommand),
     #[command(subcommand)]
-    Config(config::Command),
+    Config(config::ConfigCommand),
     #[command(subcommand)]
-    Context(context::Command),
-    Adapter(adapter::Args),
-    Serve(serve::Args),
-    Chat(Box<chat::Args>),
-    Acp(acp::Args),
-    Demo(demo::Args),
-    Doctor(doctor::Args),
-    Schema(schema::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+    Context(context::ContextCommand),
+    Adapter(adapter::AdapterArgs),
+    Serve(serve::ServeArgs),
+    Chat(Box<chat::ChatArgs>),
+    Acp(acp::AcpArgs),
+    Demo(demo::DemoArgs),
+    Doctor(doctor::DoctorArgs),
+    Schema(schema::SchemaArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Reads the arguments; help and version are answered here.
-pub(crate) fn parse(args: Vec<OsString>, session: &Session) -> Result<Asked, Failure> {
+pub(crate) fn parse(args: Vec<OsString>, session: &Session) -> Result<ParsedCommandLine, CliFailure> {
     let args = orchestrate::spelled_out(args);
     match Cli::try_parse_from(&args) {
-        Ok(Cli { command: Some(command), .. }) => Ok(Asked::Command(command)),
+        Ok(Cli { command: Some(command), .. }) => Ok(ParsedCommandLine::Command(command)),
         Ok(Cli { command: None, .. }) => {
             // Without a person in front of it, an empty command line is a script's mistake.
             if session.terminal.stdout.tty && session.terminal.stderr.tty {
@@ -118,30 +118,30 @@ pub(crate) fn parse(args: Vec<OsString>, session: &Session) -> Result<Asked, Fai
                     return parse(goal, session);
                 }
                 session.terminal.print(definition().render_help().ansi().to_string())?;
-                return Ok(Asked::Answered(ExitCode::SUCCESS));
+                return Ok(ParsedCommandLine::Answered(ExitCode::SUCCESS));
             }
             session.terminal.say(&definition().render_help().to_string());
-            Ok(Asked::Answered(ExitCode::from(holon_core::outcome::USAGE)))
+            Ok(ParsedCommandLine::Answered(ExitCode::from(holon_core::outcome::USAGE)))
         }
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             let text = error.render();
             let colour = session.terminal.stdout.colour;
             session.terminal.print(if colour { text.ansi().to_string() } else { text.to_string() })?;
-            Ok(Asked::Answered(ExitCode::SUCCESS))
+            Ok(ParsedCommandLine::Answered(ExitCode::SUCCESS))
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             session.terminal.say(error.render().to_string().trim_end());
-            Ok(Asked::Answered(ExitCode::from(holon_core::outcome::USAGE)))
+            Ok(ParsedCommandLine::Answered(ExitCode::from(holon_core::outcome::USAGE)))
         }
-        Err(error) => Err(Failure::usage(&error, &args, &definition())),
+        Err(error) => Err(CliFailure::usage(&error, &args, &definition())),
     }
 }
 
 /// What the arguments ask for.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum ParsedCommandLine {
     /// Something to do.
-    Command(Command),
+    Command(CliCommand),
     /// Help or version, which have been printed.
     Answered(ExitCode),
 }
@@ -154,7 +154,7 @@ pub(crate) fn definition() -> clap::Command {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use holon_host::effect::{SETTINGS, Setting};
+    use holon_host::effect::{EffectRow, SETTINGS};
 
     #[test]
     fn the_definition_is_consistent() {
@@ -178,7 +178,7 @@ mod tests {
         let flags = flags_of("run");
         assert!(flags.len() > 40, "{flags:?}");
         for flag in &flags {
-            assert!(Setting::of_flag(flag).is_some(), "--{flag} has no row in the table of effects");
+            assert!(EffectRow::of_flag(flag).is_some(), "--{flag} has no row in the table of effects");
         }
         for flag in SETTINGS.iter().filter_map(|setting| setting.flag) {
             assert!(flags.iter().any(|known| known == flag), "--{flag} is no flag of `holon run`");

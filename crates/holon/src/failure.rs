@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use holon_attest::AttestError;
 use holon_core::release::ReleaseDecision;
-use holon_core::{Outcome, outcome, suggest};
+use holon_core::{RunOutcome, outcome, suggest};
 use holon_flow::FlowError;
 use holon_host::HostError;
 
-use crate::terminal::{Style, Terminal, visible};
+use crate::terminal::{Terminal, TextStyle, visible};
 
 /// Whose move it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     /// The command line or what it names is wrong: exit 64, nothing was started.
     User,
     /// A person has to look or to say something first: exit 2.
@@ -28,32 +28,32 @@ pub(crate) enum Kind {
 
 /// Why a command could not do its work.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    kind: Kind,
+pub(crate) struct CliFailure {
+    kind: FailureKind,
     message: String,
     hint: Option<String>,
 }
 
-impl Failure {
+impl CliFailure {
     /// A request that makes no sense as it is.
     pub(crate) fn user(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { kind: Kind::User, message: message.into(), hint: Some(hint.into()) }
+        Self { kind: FailureKind::User, message: message.into(), hint: Some(hint.into()) }
     }
 
     /// Something on this machine that stands in the way.
     pub(crate) fn config(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Config, message: message.into(), hint: None }
+        Self { kind: FailureKind::Config, message: message.into(), hint: None }
     }
 
     /// A mistake of Holon's own.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Internal, message: message.into(), hint: None }
+        Self { kind: FailureKind::Internal, message: message.into(), hint: None }
     }
 
     /// Something the release gate holds; `command` is the one that was refused.
     pub(crate) fn held(decision: &ReleaseDecision, command: &str) -> Self {
-        let person = decision.exit_code() == Outcome::NeedsHuman.exit_code();
-        let kind = if person { Kind::Person } else { Kind::Config };
+        let person = decision.exit_code() == RunOutcome::NeedsHuman.exit_code();
+        let kind = if person { FailureKind::Person } else { FailureKind::Config };
         Self { kind, message: decision.message(), hint: Some(decision.hint(command)) }
     }
 
@@ -73,9 +73,9 @@ impl Failure {
 
     fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::User => outcome::USAGE,
-            Kind::Person => Outcome::NeedsHuman.exit_code(),
-            Kind::Config | Kind::Internal => 1,
+            FailureKind::User => outcome::USAGE,
+            FailureKind::Person => RunOutcome::NeedsHuman.exit_code(),
+            FailureKind::Config | FailureKind::Internal => 1,
         }
     }
 
@@ -86,18 +86,18 @@ impl Failure {
             return ExitCode::SUCCESS;
         }
         let label = |style, text: &str| terminal.stderr.paint(style, text);
-        terminal.say(&format!("{} {}", label(Style::Red, "error:"), visible(&self.message)));
+        terminal.say(&format!("{} {}", label(TextStyle::Red, "error:"), visible(&self.message)));
         let report = "this is a bug in Holon; please report it with the command you ran";
-        let hint = self.hint.as_deref().or((self.kind == Kind::Internal).then_some(report));
+        let hint = self.hint.as_deref().or((self.kind == FailureKind::Internal).then_some(report));
         if let Some(hint) = hint {
-            terminal.say(&format!("{} {}", label(Style::Cyan, "hint:"), visible(hint)));
+            terminal.say(&format!("{} {}", label(TextStyle::Cyan, "hint:"), visible(hint)));
         }
         ExitCode::from(self.exit_code())
     }
 
     /// Standard output is gone: end quietly.
     pub(crate) fn closed() -> Self {
-        Self { kind: Kind::Config, message: String::new(), hint: None }
+        Self { kind: FailureKind::Config, message: String::new(), hint: None }
     }
 
     /// Standard output cannot be written to, for whatever reason.
@@ -109,38 +109,39 @@ impl Failure {
     }
 }
 
-impl From<HostError> for Failure {
+impl From<HostError> for CliFailure {
     fn from(error: HostError) -> Self {
         if let HostError::Held(decision) = &error {
             return Self::held(decision, "");
         }
-        let kind = if error.is_usage() { Kind::User } else { Kind::Config };
+        let kind = if error.is_usage() { FailureKind::User } else { FailureKind::Config };
         Self { kind, hint: error.hint(), message: error.to_string() }
     }
 }
 
-impl From<AttestError> for Failure {
+impl From<AttestError> for CliFailure {
     fn from(error: AttestError) -> Self {
-        let kind = if matches!(error, AttestError::Policy { .. }) { Kind::User } else { Kind::Config };
+        let kind =
+            if matches!(error, AttestError::Policy { .. }) { FailureKind::User } else { FailureKind::Config };
         Self { kind, hint: None, message: error.to_string() }
     }
 }
 
-impl From<FlowError> for Failure {
+impl From<FlowError> for CliFailure {
     fn from(error: FlowError) -> Self {
         let kind = match &error {
-            FlowError::Definition { .. } => Kind::Internal,
-            error if error.is_usage() => Kind::User,
-            _ => Kind::Config,
+            FlowError::Definition { .. } => FailureKind::Internal,
+            error if error.is_usage() => FailureKind::User,
+            _ => FailureKind::Config,
         };
         Self { kind, hint: error.hint(), message: error.to_string() }
     }
 }
 
-impl Failure {
+impl CliFailure {
     /// What clap found wrong with these arguments, in our words.
     pub(crate) fn usage(error: &clap::Error, args: &[OsString], definition: &clap::Command) -> Self {
-        let known = Known::at(args, definition);
+        let known = KnownNames::at(args, definition);
         let text = |kind| match error.get(kind) {
             Some(ContextValue::String(text)) => Some(text.clone()),
             Some(ContextValue::Strings(texts)) if !texts.is_empty() => Some(texts.join(", ")),
@@ -224,12 +225,12 @@ impl Failure {
 }
 
 /// Names that could have been meant: those of the command that was reached.
-struct Known {
+struct KnownNames {
     flags: Vec<String>,
     commands: Vec<String>,
 }
 
-impl Known {
+impl KnownNames {
     fn at(args: &[OsString], definition: &clap::Command) -> Self {
         let mut command = definition;
         for arg in args.iter().skip(1).filter_map(|arg| arg.to_str()) {
@@ -250,7 +251,7 @@ impl Known {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CliFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
@@ -278,7 +279,7 @@ mod tests {
             let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let definition = crate::cli::definition();
             let error = definition.clone().try_get_matches_from(&args).expect_err(line);
-            let told = Failure::usage(&error, &args, &definition);
+            let told = CliFailure::usage(&error, &args, &definition);
             assert!(told.message.contains(message), "{line}: {}", told.message);
             assert!(told.hint.as_deref().unwrap_or_default().contains(hint), "{line}: {:?}", told.hint);
         };
@@ -298,10 +299,10 @@ mod tests {
 
     #[test]
     fn usage_is_told_apart_by_its_exit_code() {
-        assert_eq!(Failure::user("x", "y").exit_code(), 64);
-        assert_eq!(Failure::config("x").exit_code(), 1);
-        assert_eq!(Failure::internal("x").exit_code(), 1);
-        assert_eq!(Failure::from(HostError::usage("x", "y")).exit_code(), 64);
-        assert_eq!(Failure::from(HostError::run("x", "y")).exit_code(), 1);
+        assert_eq!(CliFailure::user("x", "y").exit_code(), 64);
+        assert_eq!(CliFailure::config("x").exit_code(), 1);
+        assert_eq!(CliFailure::internal("x").exit_code(), 1);
+        assert_eq!(CliFailure::from(HostError::usage("x", "y")).exit_code(), 64);
+        assert_eq!(CliFailure::from(HostError::run("x", "y")).exit_code(), 1);
     }
 }

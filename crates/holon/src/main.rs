@@ -2,6 +2,7 @@
 
 mod cli;
 mod command;
+mod commander;
 mod failure;
 mod observe;
 mod person;
@@ -12,15 +13,14 @@ mod stop;
 mod terminal;
 mod threads;
 mod variables;
-mod who;
 
 use std::process::ExitCode;
 
-use failure::Failure;
+use failure::CliFailure;
 use session::Session;
 
 fn main() -> ExitCode {
-    holon_sandbox::walls::become_launcher_if_asked();
+    holon_sandbox::isolation::become_launcher_if_asked();
     holon_hands::become_hands_if_asked();
     holon_host::adapter::client::become_client_if_asked();
     failure::plain_panics();
@@ -32,7 +32,7 @@ fn run() -> ExitCode {
     let args: Vec<_> = std::env::args_os().collect();
     let session = Session::from_process(&args);
     let done = cli::parse(args, &session).and_then(|asked| {
-        if matches!(asked, cli::Asked::Command(_)) {
+        if matches!(asked, cli::ParsedCommandLine::Command(_)) {
             variables::warn(&session.terminal);
             if let Ok(places) = session.places() {
                 recovery::recover(&places, &session.terminal);
@@ -49,4 +49,4 @@ fn run() -> ExitCode {
 }
 
 /// What a command gives back: its exit code, or why it could not do its work.
-type Done = Result<ExitCode, Failure>;
+type CommandExit = Result<ExitCode, CliFailure>;

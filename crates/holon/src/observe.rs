@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use holon_host::ConfigurationFiles;
-use holon_telemetry::{Caller, Counters, Exporter, Observer, Settings, Span};
+use holon_telemetry::{Counters, Exporter, Observer, TelemetrySettings, TraceCaller, TraceSpan};
 
 use crate::session;
 use crate::terminal::Terminal;
@@ -12,17 +12,17 @@ use crate::terminal::Terminal;
 /// How long the end of the process waits for a collector.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-static WATCH: OnceLock<Option<Arc<Watch>>> = OnceLock::new();
+static WATCH: OnceLock<Option<Arc<ProcessObserver>>> = OnceLock::new();
 
 /// Counts, and passes on what is wanted.
 #[derive(Debug)]
-struct Watch {
+struct ProcessObserver {
     /// Where the lines of requests' logs go, when they are wanted there.
     log: Option<Terminal>,
     counters: Counters,
     exporter: Option<Exporter>,
     /// Who started this process, when they have a trace of their own.
-    caller: Option<Caller>,
+    caller: Option<TraceCaller>,
 }
 
 /// Who hears of work in modes; nobody unless a log or a collector is wanted.
@@ -32,39 +32,39 @@ pub(crate) fn observer(configuration: &ConfigurationFiles) -> Option<Arc<dyn Obs
 
 /// Sends what is left; a collector that is slow or away is not waited for.
 pub(crate) fn finish() {
-    if let Some(Some(Watch { exporter: Some(exporter), .. })) = WATCH.get().map(Option::as_deref) {
+    if let Some(Some(ProcessObserver { exporter: Some(exporter), .. })) = WATCH.get().map(Option::as_deref) {
         exporter.finish(PATIENCE);
     }
 }
 
-fn watch(configuration: &ConfigurationFiles) -> Option<Arc<Watch>> {
+fn watch(configuration: &ConfigurationFiles) -> Option<Arc<ProcessObserver>> {
     let terminal = Terminal::again();
     let log = terminal.json.then(|| terminal.clone());
     let exporter = settings(&terminal, configuration).map(|settings| {
         Exporter::new(settings, Box::new(move |words| terminal.say(&format!("warning: telemetry: {words}"))))
     });
     (log.is_some() || exporter.is_some())
-        .then(|| Arc::new(Watch { log, counters: Counters::default(), exporter, caller: caller() }))
+        .then(|| Arc::new(ProcessObserver { log, counters: Counters::default(), exporter, caller: caller() }))
 }
 
 /// Who started this process, as the variables tell that carry a trace from one program to the next.
-fn caller() -> Option<Caller> {
+fn caller() -> Option<TraceCaller> {
     let said = |name: &str| session::variable(name).and_then(|value| value.into_string().ok());
-    Caller::read(&said("TRACEPARENT")?, said("TRACESTATE").as_deref())
+    TraceCaller::read(&said("TRACEPARENT")?, said("TRACESTATE").as_deref())
 }
 
 /// Where to send, if anywhere. Only what the user says counts: a repository has no say in where anything is sent.
-fn settings(terminal: &Terminal, configuration: &ConfigurationFiles) -> Option<Settings> {
+fn settings(terminal: &Terminal, configuration: &ConfigurationFiles) -> Option<TelemetrySettings> {
     // What is wrong with the configuration is told by whatever is done with it.
     let own = configuration.of_user(&session::variable).ok()?.text("telemetry.otlp_endpoint");
     let variable = |name: &str| session::variable(name).and_then(|value| value.into_string().ok());
-    Settings::read(own.as_deref(), variable).unwrap_or_else(|error| {
+    TelemetrySettings::read(own.as_deref(), variable).unwrap_or_else(|error| {
         terminal.say(&format!("warning: telemetry: {error}"));
         None
     })
 }
 
-impl Observer for Watch {
+impl Observer for ProcessObserver {
     fn logged(&self, line: &str) {
         if let Some(terminal) = &self.log {
             terminal.line(line);
@@ -86,11 +86,11 @@ impl Observer for Watch {
         self.exporter.as_ref().is_some_and(Exporter::traces)
     }
 
-    fn caller(&self) -> Option<&Caller> {
+    fn caller(&self) -> Option<&TraceCaller> {
         self.caller.as_ref()
     }
 
-    fn spans(&self, spans: Vec<Span>) {
+    fn spans(&self, spans: Vec<TraceSpan>) {
         if let Some(exporter) = &self.exporter {
             exporter.spans(spans);
         }

@@ -5,76 +5,76 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use holon_agent::{Answer, Answering, Interrupt, Person};
-use holon_core::event::{Ask, Question};
+use holon_agent::{Interrupt, PendingPersonReplies, PersonPrompt, PersonReply};
+use holon_core::event::{ApprovalRequest, UserQuestion};
 
-use crate::terminal::{Style, Terminal, visible};
+use crate::terminal::{Terminal, TextStyle, visible};
 
 /// Asks on standard error and reads answers from standard input.
-pub(crate) struct AtTerminal {
+pub(crate) struct TerminalPerson {
     terminal: Terminal,
 }
 
-impl AtTerminal {
+impl TerminalPerson {
     /// Someone to ask, if there is anyone: both directions must be a terminal.
     pub(crate) fn present(terminal: &Terminal) -> Option<Self> {
         let there = terminal.stderr.tty && io::stdin().is_terminal();
         there.then(|| Self { terminal: terminal.clone() })
     }
 
-    fn answers(&self, interrupt: &Interrupt) -> io::Result<Vec<Answer>> {
+    fn answers(&self, interrupt: &Interrupt) -> io::Result<Vec<PersonReply>> {
         let answers = interrupt.asks.iter().map(|ask| {
             if ask.questions.is_empty() {
                 return self.approval(ask);
             }
-            ask.questions.iter().map(|q| self.question(q)).collect::<io::Result<_>>().map(Answer::Given)
+            ask.questions.iter().map(|q| self.question(q)).collect::<io::Result<_>>().map(PersonReply::Given)
         });
         answers.collect()
     }
 
-    fn question(&self, question: &Question) -> io::Result<String> {
+    fn question(&self, question: &UserQuestion) -> io::Result<String> {
         let paint = |style, text: &str| self.terminal.stderr.paint(style, text);
-        self.terminal.say(&paint(Style::Bold, &format!("\n? {}", visible(&question.text))));
+        self.terminal.say(&paint(TextStyle::Bold, &format!("\n? {}", visible(&question.text))));
         for (number, option) in question.options.iter().enumerate() {
             self.terminal.say(&format!("  {}. {}", number + 1, visible(option)));
         }
         let how = if question.options.is_empty() { "answer" } else { "number or own answer" };
-        self.terminal.say(&paint(Style::Dim, &format!("  ({how}, then Enter)")));
+        self.terminal.say(&paint(TextStyle::Dim, &format!("  ({how}, then Enter)")));
         Ok(choice(&read_line()?, &question.options))
     }
 
-    fn approval(&self, ask: &Ask) -> io::Result<Answer> {
+    fn approval(&self, ask: &ApprovalRequest) -> io::Result<PersonReply> {
         let what = visible(ask.summary.as_deref().unwrap_or_default());
         let text = format!("\n? {}: {} {what}", visible(&ask.reason), visible(&ask.tool));
-        self.terminal.say(&self.terminal.stderr.paint(Style::Bold, &text));
+        self.terminal.say(&self.terminal.stderr.paint(TextStyle::Bold, &text));
         self.terminal.say("  y to allow it, anything else is a no and goes to the agent as the reason");
         Ok(match read_line()?.as_str() {
-            "y" | "Y" | "yes" => Answer::Approved,
-            reason => Answer::Rejected(reason.to_owned()),
+            "y" | "Y" | "yes" => PersonReply::Approved,
+            reason => PersonReply::Rejected(reason.to_owned()),
         })
     }
 }
 
-impl Person for AtTerminal {
-    fn ask<'a>(&'a self, interrupt: &'a Interrupt) -> Answering<'a> {
+impl PersonPrompt for TerminalPerson {
+    fn ask<'a>(&'a self, interrupt: &'a Interrupt) -> PendingPersonReplies<'a> {
         let (here, interrupt) = (Self { terminal: self.terminal.clone() }, interrupt.clone());
         // The terminal went away: nobody answers.
-        Box::pin(Elsewhere::start(move || here.answers(&interrupt).ok()))
+        Box::pin(ThreadedResult::start(move || here.answers(&interrupt).ok()))
     }
 }
 
 /// Something that another thread waits for. A person can take hours, in which a run may be cancelled or run out of time;
 /// the thread then stays behind and goes with the process.
-struct Elsewhere<T>(Arc<Mutex<Awaited<T>>>);
+struct ThreadedResult<T>(Arc<Mutex<AwaitedResult<T>>>);
 
-struct Awaited<T> {
+struct AwaitedResult<T> {
     result: Option<Option<T>>,
     waker: Option<Waker>,
 }
 
-impl<T: Send + 'static> Elsewhere<T> {
+impl<T: Send + 'static> ThreadedResult<T> {
     fn start(work: impl FnOnce() -> Option<T> + Send + 'static) -> Self {
-        let shared = Arc::new(Mutex::new(Awaited { result: None, waker: None }));
+        let shared = Arc::new(Mutex::new(AwaitedResult { result: None, waker: None }));
         let theirs = Arc::clone(&shared);
         std::thread::spawn(move || {
             let result = work();
@@ -88,7 +88,7 @@ impl<T: Send + 'static> Elsewhere<T> {
     }
 }
 
-impl<T> Future for Elsewhere<T> {
+impl<T> Future for ThreadedResult<T> {
     type Output = Option<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

@@ -1,20 +1,20 @@
 //! What a holon that was killed while it changed files or wrote a person's word down left, put right by the next one.
 
-use holon_apply::{Purpose, Recovered, Recovery};
-use holon_flow::audit::Audit;
-use holon_host::Places;
+use holon_apply::{ApplyPurpose, RecoveredApply, Recovery};
+use holon_flow::audit::AuditTrail;
+use holon_host::HolonFolders;
 use holon_sandbox::writers::has_writer;
 
 use crate::show::applied;
 use crate::terminal::{Terminal, visible};
 
 /// Finishes or takes back every apply that no living process works on, finishes an override, and says which.
-pub(crate) fn recover(places: &Places, terminal: &Terminal) {
+pub(crate) fn recover(places: &HolonFolders, terminal: &Terminal) {
     for recovered in holon_apply::recover(&places.applies(), &has_writer) {
         holon_host::run::note_recovered(places, &recovered);
         terminal.say(&told(&recovered));
     }
-    match holon_flow::release::finish_override(&Audit::of(&places.state)) {
+    match holon_flow::release::finish_override(&AuditTrail::of(&places.state)) {
         Ok(None) => {}
         Ok(Some(run)) => terminal.say(&format!(
             "an override of run {} was cut off while it was written down: its reports name it now",
@@ -24,12 +24,12 @@ pub(crate) fn recover(places: &Places, terminal: &Terminal) {
     }
 }
 
-fn told(recovered: &Recovered) -> String {
+fn told(recovered: &RecoveredApply) -> String {
     let workspace = visible(&recovered.workspace.display().to_string());
     let label = recovered.label.as_deref().map(visible).unwrap_or_default();
     let what = match recovered.purpose {
-        Purpose::Apply => format!("applying {label} to {workspace}"),
-        Purpose::Undo => format!("undoing {label} in {workspace}"),
+        ApplyPurpose::Apply => format!("applying {label} to {workspace}"),
+        ApplyPurpose::Undo => format!("undoing {label} in {workspace}"),
     };
     match &recovered.recovery {
         Recovery::Finished => format!("{what} was cut off after its last file: it is complete now"),

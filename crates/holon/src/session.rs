@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use holon_core::config::Config;
-use holon_host::store::Store;
-use holon_host::{ConfigurationFiles, Places};
+use holon_core::config::ResolvedConfig;
+use holon_host::store::RunStore;
+use holon_host::{ConfigurationFiles, HolonFolders};
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 use crate::terminal::Terminal;
 
 /// Read once at the start; commands take everything from here.
@@ -32,26 +32,26 @@ impl Session {
     }
 
     /// The folders of Holon.
-    pub(crate) fn places(&self) -> Result<Places, Failure> {
-        Ok(Places::from_env(&variable)?)
+    pub(crate) fn places(&self) -> Result<HolonFolders, CliFailure> {
+        Ok(HolonFolders::from_env(&variable)?)
     }
 
     /// The files of the configuration, shared by everything this command does.
-    pub(crate) fn configuration(&self) -> Result<Arc<ConfigurationFiles>, Failure> {
+    pub(crate) fn configuration(&self) -> Result<Arc<ConfigurationFiles>, CliFailure> {
         let places = self.places()?;
         Ok(Arc::clone(self.configuration.get_or_init(|| ConfigurationFiles::shared(&places))))
     }
 
     /// What holds for a workspace.
-    pub(crate) fn settings(&self, workspace: &Path) -> Result<Config, Failure> {
+    pub(crate) fn settings(&self, workspace: &Path) -> Result<ResolvedConfig, CliFailure> {
         Ok(self.configuration()?.of(workspace)?.merged(&variable)?)
     }
 
     /// The folder to work on, by its real path.
-    pub(crate) fn workspace(&self, given: Option<&Path>) -> Result<PathBuf, Failure> {
+    pub(crate) fn workspace(&self, given: Option<&Path>) -> Result<PathBuf, CliFailure> {
         let path = given.unwrap_or(Path::new("."));
         let real = path.canonicalize().map_err(|e| {
-            Failure::user(
+            CliFailure::user(
                 format!("workspace {}: {e}", path.display()),
                 "give an existing folder with --workspace",
             )
@@ -59,15 +59,15 @@ impl Session {
         if real.is_dir() {
             return Ok(real);
         }
-        Err(Failure::user(
+        Err(CliFailure::user(
             format!("workspace {} is not a folder", path.display()),
             "give an existing folder with --workspace",
         ))
     }
 
     /// The runs of a workspace, after marking those whose process died.
-    pub(crate) fn store(&self, workspace: Option<&Path>) -> Result<Store, Failure> {
-        let store = Store::of(&self.places()?, &self.workspace(workspace)?);
+    pub(crate) fn store(&self, workspace: Option<&Path>) -> Result<RunStore, CliFailure> {
+        let store = RunStore::of(&self.places()?, &self.workspace(workspace)?);
         // A store that cannot be written can still be read.
         if let Err(error) = store.sweep() {
             self.terminal.say(&format!("warning: {error}"));

@@ -13,15 +13,15 @@ use holon_host::record::now;
 use serde_json::json;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 
 /// Where text goes, and how it may look there.
 #[derive(Debug, Clone)]
 pub(crate) struct Terminal {
     /// Results.
-    pub(crate) stdout: Stream,
+    pub(crate) stdout: TerminalStream,
     /// Progress and errors.
-    pub(crate) stderr: Stream,
+    pub(crate) stderr: TerminalStream,
     /// Whether a status line may be rewritten on standard error.
     pub(crate) live: bool,
     /// Whether the terminal knows how to move its cursor.
@@ -37,7 +37,7 @@ static DETECTED: OnceLock<Terminal> = OnceLock::new();
 
 /// One of the two output streams.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stream {
+pub(crate) struct TerminalStream {
     /// Whether a person is looking at it.
     pub(crate) tty: bool,
     /// Whether it may be coloured.
@@ -46,7 +46,7 @@ pub(crate) struct Stream {
 
 /// The few ways text is set apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum TextStyle {
     Bold,
     Dim,
     Red,
@@ -67,7 +67,7 @@ impl Terminal {
         let set = |name: &str| env(name).is_some_and(|value| !value.is_empty());
         let dumb = env("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         let plain = no_color || set("NO_COLOR") || dumb;
-        let stream = |tty: bool| Stream { tty, colour: tty && !plain };
+        let stream = |tty: bool| TerminalStream { tty, colour: tty && !plain };
         let (stdout, mut stderr) = (stream(io::stdout().is_terminal()), stream(io::stderr().is_terminal()));
         stderr.colour &= !json;
         let size =
@@ -95,25 +95,25 @@ impl Terminal {
 
     /// No colour and no status line, for when nothing else is known.
     pub(crate) fn plain() -> Self {
-        let stream = Stream { tty: false, colour: false };
+        let stream = TerminalStream { tty: false, colour: false };
         Self { stdout: stream, stderr: stream, live: false, moves: false, width: 100, json: false }
     }
 
     /// Writes a result to standard output, for people or as JSON. Whoever's words it quotes, no terminal obeys them.
-    pub(crate) fn print(&self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    pub(crate) fn print(&self, text: impl AsRef<[u8]>) -> Result<(), CliFailure> {
         let text = String::from_utf8_lossy(text.as_ref());
         self.write(shown::result(&text, self.stdout.colour).as_bytes())
     }
 
     /// Writes something that is asked for byte by byte to standard output: as it is for programs, as [`Self::print`] for people.
-    pub(crate) fn deliver(&self, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
+    pub(crate) fn deliver(&self, bytes: impl AsRef<[u8]>) -> Result<(), CliFailure> {
         if self.stdout.tty { self.print(bytes) } else { self.write(bytes.as_ref()) }
     }
 
-    fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+    fn write(&self, bytes: &[u8]) -> Result<(), CliFailure> {
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
-            Err(e) => Err(Failure::unwritten(&e)),
+            Err(e) => Err(CliFailure::unwritten(&e)),
             Ok(()) => Ok(()),
         }
     }
@@ -136,19 +136,19 @@ impl Terminal {
     }
 }
 
-impl Stream {
+impl TerminalStream {
     /// The text in a style, or as it is where colour is not wanted.
-    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+    pub(crate) fn paint(self, style: TextStyle, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();
         }
         let code = match style {
-            Style::Bold => "1",
-            Style::Dim => "2",
-            Style::Red => "31",
-            Style::Green => "32",
-            Style::Yellow => "33",
-            Style::Cyan => "36",
+            TextStyle::Bold => "1",
+            TextStyle::Dim => "2",
+            TextStyle::Red => "31",
+            TextStyle::Green => "32",
+            TextStyle::Yellow => "33",
+            TextStyle::Cyan => "36",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
@@ -191,8 +191,8 @@ mod tests {
 
     #[test]
     fn colour_is_left_out_when_not_wanted() {
-        let coloured = Stream { tty: true, colour: true };
-        assert_eq!(coloured.paint(Style::Red, "x"), "\x1b[31mx\x1b[0m");
-        assert_eq!(Terminal::plain().stderr.paint(Style::Red, "x"), "x");
+        let coloured = TerminalStream { tty: true, colour: true };
+        assert_eq!(coloured.paint(TextStyle::Red, "x"), "\x1b[31mx\x1b[0m");
+        assert_eq!(Terminal::plain().stderr.paint(TextStyle::Red, "x"), "x");
     }
 }

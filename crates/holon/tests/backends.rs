@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use holon_testkit::{
-    Identity, Output, TestEnv, Workspace, apply_patch_plain, assert_unchanged, copy_tree, current_test,
-    for_each_identity, skip_security, tree_state,
+    CommandEnd, TestEnv, TestIdentity, TestWorkspace, apply_patch_plain, assert_unchanged, copy_tree,
+    current_test, for_each_identity, skip_security, tree_state,
 };
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ write() { echo x > "$1"; }
 } > "$HOLON_OUTPUT_DIR/summary.md"
 "##;
 
-fn dirty_repo(env: &TestEnv) -> Workspace {
+fn dirty_repo(env: &TestEnv) -> TestWorkspace {
     env.repo()
         .file("tracked.txt", "one\n")
         .file("dirty.txt", "committed\n")
@@ -54,7 +54,7 @@ fn dirty_repo(env: &TestEnv) -> Workspace {
         .file("dirty.txt", "uncommitted\n")
 }
 
-fn run(env: &TestEnv, repo: &Workspace, backend: &str, agent: &Path, more: &[&str]) -> Output {
+fn run(env: &TestEnv, repo: &TestWorkspace, backend: &str, agent: &Path, more: &[&str]) -> CommandEnd {
     let call =
         env.holon(["run", "--mode", "execute", "--goal", "x", "--sandbox", backend, "--agent"]).arg(agent);
     let call = call.args(["--out"]).arg(out(env)).args(more).cwd(repo.path());
@@ -92,7 +92,7 @@ fn assert_recorded(env: &TestEnv, backend: &str) {
     let manifest = manifest(env);
     let sandbox = &manifest["metadata"]["sandbox"];
     let (level, held, absent) = expected_walls(backend);
-    let level = if backend == "native" && env.identity() == Identity::Ordinary { "L0" } else { level };
+    let level = if backend == "native" && env.identity() == TestIdentity::Ordinary { "L0" } else { level };
     assert_eq!(sandbox["backend"], backend);
     assert_eq!(sandbox["level"], level);
     for layer in held {
@@ -110,7 +110,7 @@ fn assert_recorded(env: &TestEnv, backend: &str) {
 
 /// Whether this rung can show root's run store to its payload: without mounts of root's making it cannot.
 fn needs_help(env: &TestEnv, backend: &str) -> bool {
-    env.identity() == Identity::Root && ["bubblewrap", "landlock"].contains(&backend)
+    env.identity() == TestIdentity::Root && ["bubblewrap", "landlock"].contains(&backend)
 }
 
 #[test]
@@ -219,12 +219,12 @@ fn weak_walls_end_what_they_started() {
 }
 
 /// A podman store of its own with an image whose entrypoint is the agent; `None` (recorded) where it cannot be made.
-struct Store<'a> {
+struct BackendImageStore<'a> {
     env: &'a TestEnv,
     dir: PathBuf,
 }
 
-impl<'a> Store<'a> {
+impl<'a> BackendImageStore<'a> {
     fn new(env: &'a TestEnv) -> Option<Self> {
         if Command::new("podman").arg("--version").stdout(Stdio::null()).status().is_err()
             || !Path::new(BUSYBOX).exists()
@@ -266,19 +266,19 @@ impl<'a> Store<'a> {
         )
     }
 
-    fn podman(&self, args: &[&str]) -> Output {
+    fn podman(&self, args: &[&str]) -> CommandEnd {
         let call = self.env.program("podman").args(self.arguments().split(' ')).args(args);
         call.env("XDG_RUNTIME_DIR", self.env.home()).run()
     }
 
-    fn holon(&self, repo: &Workspace, args: &[&str]) -> Output {
+    fn holon(&self, repo: &TestWorkspace, args: &[&str]) -> CommandEnd {
         let call = self.env.holon(["run", "--mode", "execute", "--goal", "x", "--image", IMAGE]).args(args);
         let call = call.arg("--out").arg(out(self.env)).cwd(repo.path());
         call.env("HOLON_OCI_ARGS", self.arguments()).env("XDG_RUNTIME_DIR", self.env.home()).run()
     }
 }
 
-impl Drop for Store<'_> {
+impl Drop for BackendImageStore<'_> {
     fn drop(&mut self) {
         self.env.end_podman(&self.dir.join("t"));
     }
@@ -287,7 +287,7 @@ impl Drop for Store<'_> {
 #[test]
 fn an_image_keeps_the_same_contract() {
     for_each_identity(BIN, |env| {
-        let Some(store) = Store::new(env) else { return };
+        let Some(store) = BackendImageStore::new(env) else { return };
         let repo = dirty_repo(env);
         let before = tree_state(repo.path());
         run(env, &repo, "native", &env.agent("agent.sh", AGENT), &[]).assert_code(0);
@@ -310,7 +310,7 @@ fn an_image_keeps_the_same_contract() {
 #[test]
 fn a_container_ends_with_its_time() {
     for_each_identity(BIN, |env| {
-        let Some(store) = Store::new(env) else { return };
+        let Some(store) = BackendImageStore::new(env) else { return };
         let repo = dirty_repo(env);
         let agent = env.agent("sleeper.sh", "#!/bin/sh\n(setsid sleep 3600 &)\nsleep 3600\n");
         let output = store.holon(&repo, &["--agent", agent.to_str().unwrap(), "--timeout", "3s"]);
@@ -323,7 +323,7 @@ fn a_container_ends_with_its_time() {
 #[test]
 fn a_missing_image_is_said_before_anything_starts() {
     let env = TestEnv::new(BIN);
-    let Some(store) = Store::new(&env) else { return };
+    let Some(store) = BackendImageStore::new(&env) else { return };
     let repo = dirty_repo(&env);
     let call =
         env.holon(["run", "--mode", "execute", "--goal", "x", "--image", "localhost/absent:1", "--out"]);

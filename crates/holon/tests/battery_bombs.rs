@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holon_testkit::{
-    Identity, Output, TestEnv, Workspace, assert_unchanged, for_each_identity, tree_state, wait_until,
+    CommandEnd, TestEnv, TestIdentity, TestWorkspace, assert_unchanged, for_each_identity, tree_state,
+    wait_until,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -33,7 +34,7 @@ const SLACK: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How a bomb must end.
-enum End {
+enum BombEnd {
     /// The agent notices the wall itself and goes on to succeed.
     Noticed,
     /// The host ends it and names one of these limits.
@@ -47,7 +48,7 @@ struct Bomb {
     flags: &'static [&'static str],
     /// Python, or a shell script when it starts with `#!`.
     script: &'static str,
-    end: End,
+    end: BombEnd,
     /// The longest its own limit lets it run.
     seconds: u64,
 }
@@ -59,14 +60,14 @@ const BOMBS: &[Bomb] = &[
         // Children wait; the number alive at once is what counts.
         script: "n = 0\ntry:\n  while n < 5000:\n    if os.fork() == 0: signal.pause()\n    n += 1\nexcept OSError: pass\n\
                  assert n < 64, n\nos.kill(-1, 9) if n > 1000 else None\ndone('%d processes' % n)",
-        end: End::Noticed,
+        end: BombEnd::Noticed,
         seconds: 40,
     },
     Bomb {
         name: "fork-tree",
         flags: &["--timeout", "4s"],
         script: "#!/bin/sh\nbomb() { bomb 2>/dev/null & bomb 2>/dev/null & }\nbomb 2>/dev/null\nwhile :; do bomb 2>/dev/null; done",
-        end: End::Either(&["timeout", "agent_failed", "agent_killed", "artifact_missing"]),
+        end: BombEnd::Either(&["timeout", "agent_failed", "agent_killed", "artifact_missing"]),
         seconds: 4,
     },
     Bomb {
@@ -74,28 +75,28 @@ const BOMBS: &[Bomb] = &[
         flags: &[],
         script: "import threading\nn = 0\ngo = threading.Event()\ntry:\n  while n < 5000:\n    threading.Thread(target=go.wait, daemon=True).start()\n    n += 1\n\
                  except RuntimeError: pass\nassert n < 64, n\ngo.set()\ndone('%d threads' % n)",
-        end: End::Noticed,
+        end: BombEnd::Noticed,
         seconds: 40,
     },
     Bomb {
         name: "disk-bytes",
         flags: &[],
         script: "b = os.urandom(1 << 20)\nfor i in range(20000):\n  open('f%d' % i, 'wb').write(b)",
-        end: End::Stopped(&["disk_mb"]),
+        end: BombEnd::Stopped(&["disk_mb"]),
         seconds: 40,
     },
     Bomb {
         name: "disk-output",
         flags: &[],
         script: "b = os.urandom(1 << 20)\nfor i in range(20000):\n  open('/holon/output/f%d' % i, 'wb').write(b)",
-        end: End::Stopped(&["disk_mb", "output_mb"]),
+        end: BombEnd::Stopped(&["disk_mb", "output_mb"]),
         seconds: 40,
     },
     Bomb {
         name: "disk-home",
         flags: &[],
         script: "b = os.urandom(1 << 20)\nfor i in range(20000):\n  open('/holon/home/f%d' % i, 'wb').write(b)",
-        end: End::Stopped(&["disk_mb"]),
+        end: BombEnd::Stopped(&["disk_mb"]),
         seconds: 40,
     },
     Bomb {
@@ -103,7 +104,7 @@ const BOMBS: &[Bomb] = &[
         flags: &[],
         script: "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nf = open('big', 'wb', 0)\nn = 0\ntry:\n  while n < 4096: n += f.write(bytes(1 << 20)) >> 20\n\
                  except OSError as e: assert e.errno == 27, e\nassert n <= 64, n\nos.unlink('big')\ndone('%d MiB' % n)",
-        end: End::Either(&["disk_mb"]),
+        end: BombEnd::Either(&["disk_mb"]),
         seconds: 40,
     },
     Bomb {
@@ -112,21 +113,21 @@ const BOMBS: &[Bomb] = &[
         // Nothing of it has a name any more; it still fills the disk.
         script: "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nheld = []\nfor i in range(64):\n  f = open('f%d' % i, 'wb', 0); os.unlink(f.name); held.append(f)\n\
                  \x20 for j in range(60): f.write(os.urandom(1 << 20))\n  time.sleep(0.1)\ndone('held %d files of 60 MiB' % len(held))",
-        end: End::Stopped(&["disk_mb"]),
+        end: BombEnd::Stopped(&["disk_mb"]),
         seconds: 40,
     },
     Bomb {
         name: "inodes",
         flags: &[],
         script: "for i in range(400000):\n  open('f%d' % i, 'w').close()",
-        end: End::Stopped(&["files"]),
+        end: BombEnd::Stopped(&["files"]),
         seconds: 40,
     },
     Bomb {
         name: "inodes-folders",
         flags: &[],
         script: "for i in range(400000):\n  os.mkdir('/holon/output/d%d' % i)",
-        end: End::Stopped(&["files"]),
+        end: BombEnd::Stopped(&["files"]),
         seconds: 40,
     },
     Bomb {
@@ -134,7 +135,7 @@ const BOMBS: &[Bomb] = &[
         flags: &[],
         script: "n = 0\ntry:\n  while n < 400000: open('/tmp/f%d' % n, 'w').close(); n += 1\nexcept OSError as e: assert e.errno == 28, e\n\
                  assert n <= 200000, n\ndone('%d files' % n)",
-        end: End::Either(&["memory"]),
+        end: BombEnd::Either(&["memory"]),
         seconds: 40,
     },
     Bomb {
@@ -142,42 +143,42 @@ const BOMBS: &[Bomb] = &[
         flags: &[],
         script: "n = 0\ntry:\n  while n < 100000: os.open('/dev/null', 0); n += 1\nexcept OSError as e: assert e.errno == 24, e\n\
                  assert n <= 16384, n\nos.closerange(3, 20000)\ndone('%d descriptors' % n)",
-        end: End::Noticed,
+        end: BombEnd::Noticed,
         seconds: 40,
     },
     Bomb {
         name: "spin",
         flags: &["--timeout", "2s"],
         script: "#!/bin/sh\nfor i in 1 2 3 4; do (while :; do :; done) & done\nwhile :; do :; done",
-        end: End::Stopped(&["timeout"]),
+        end: BombEnd::Stopped(&["timeout"]),
         seconds: 2,
     },
     Bomb {
         name: "deaf",
         flags: &["--timeout", "2s"],
         script: "#!/bin/sh\ntrap '' TERM INT HUP\n(trap '' TERM; while :; do sleep 1; done) &\nwhile :; do sleep 1; done",
-        end: End::Stopped(&["timeout"]),
+        end: BombEnd::Stopped(&["timeout"]),
         seconds: 2,
     },
     Bomb {
         name: "silent",
         flags: &["--idle-timeout", "2s"],
         script: "#!/bin/sh\nexec sleep 3600",
-        end: End::Stopped(&["idle_timeout"]),
+        end: BombEnd::Stopped(&["idle_timeout"]),
         seconds: 2,
     },
     Bomb {
         name: "flood",
         flags: &["--max-output", "4"],
         script: "#!/bin/sh\nyes 'a line of output that goes on and on' & exec yes 'another' >&2",
-        end: End::Stopped(&["output_mb"]),
+        end: BombEnd::Stopped(&["output_mb"]),
         seconds: 40,
     },
     Bomb {
         name: "flood-one-line",
         flags: &["--max-output", "4"],
         script: "#!/bin/sh\nexec cat /dev/zero",
-        end: End::Stopped(&["output_mb"]),
+        end: BombEnd::Stopped(&["output_mb"]),
         seconds: 40,
     },
     Bomb {
@@ -186,7 +187,7 @@ const BOMBS: &[Bomb] = &[
         // Left-overs with the agent's output still open, in sessions of their own, deaf to SIGTERM.
         script: "for i in range(5):\n  if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n      signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
                  \x20     while True: time.sleep(3600)\n    os._exit(0)\ndone('left five')",
-        end: End::Noticed,
+        end: BombEnd::Noticed,
         seconds: 40,
     },
 ];
@@ -195,7 +196,7 @@ const BOMBS: &[Bomb] = &[
 fn inv_03_bombs_end_within_their_limits() {
     let mut all_failed = Vec::new();
     for_each_identity(HOLON, |env| {
-        let ground = Ground::new(env);
+        let ground = BombGround::new(env);
         let mut failed = Vec::new();
         for bomb in BOMBS {
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ground.explode(bomb)));
@@ -223,7 +224,7 @@ fn inv_03_bombs_end_within_their_limits() {
 #[test]
 fn inv_03_memory_ends_where_a_control_group_holds() {
     for_each_identity(HOLON, |env| {
-        let ground = Ground::new(env);
+        let ground = BombGround::new(env);
         let look = ground.agent("look", "done('looked')");
         let (output, manifest) = ground.run("look", &look, &[]);
         output.assert_code(0);
@@ -233,7 +234,7 @@ fn inv_03_memory_ends_where_a_control_group_holds() {
                 "bombs ({}): memory is not limited here, and the manifest says so",
                 env.identity().name()
             );
-            assert_eq!(env.identity(), Identity::Ordinary, "root has control groups on this machine");
+            assert_eq!(env.identity(), TestIdentity::Ordinary, "root has control groups on this machine");
             return;
         }
         for (name, script) in [
@@ -270,7 +271,7 @@ fn inv_03_memory_ends_where_a_control_group_holds() {
 #[test]
 fn a_runs_counters_leave_room_for_the_user() {
     for_each_identity(HOLON, |env| {
-        let ground = Ground::new(env);
+        let ground = BombGround::new(env);
         let agent = ground.agent(
             "counters",
             "import ctypes\nlibc = ctypes.CDLL(None)\nn = 0\nwhile libc.inotify_init1(0) >= 0: n += 1\nprint('holding', n, flush=True)\ntime.sleep(3600)",
@@ -292,7 +293,7 @@ fn a_runs_counters_leave_room_for_the_user() {
 fn inv_03_a_killed_holon_leaves_nothing_and_the_next_start_says_so() {
     let mut failed = Vec::new();
     for_each_identity(HOLON, |env| {
-        let mut ground = Ground::new(env);
+        let mut ground = BombGround::new(env);
         let deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0: os.setsid()\nopen('changed', 'w').write('x')\n";
         let wait = "print('now', flush=True)\ntime.sleep(3600)";
         // What the agent may have planted where the manifest belongs by the time the host dies.
@@ -334,7 +335,7 @@ fn inv_03_a_killed_holon_leaves_nothing_and_the_next_start_says_so() {
 #[test]
 fn inv_03_a_killed_holon_can_die_in_any_phase() {
     for_each_identity(HOLON, |env| {
-        let ground = Ground::new(env);
+        let ground = BombGround::new(env);
         let agent = ground.agent("quick", "open('changed', 'w').write('x')\ndone('ok')");
         for phase in ["prepare", "snapshot", "execute", "collect", "verify", "seal"] {
             let known = ground.runs();
@@ -350,7 +351,7 @@ fn inv_03_a_killed_holon_can_die_in_any_phase() {
 #[test]
 fn inv_03_a_forged_manifest_is_not_believed_after_a_kill() {
     for_each_identity(HOLON, |env| {
-        let ground = Ground::new(env);
+        let ground = BombGround::new(env);
         let agent = ground.agent(
             "forger",
             "import json\nfake = {'schema_version': '1', 'run_id': os.environ['HOLON_RUN_ID'], 'status': 'completed', 'outcome': 'success', 'exit_code': 0,\n\
@@ -371,13 +372,13 @@ fn inv_03_a_forged_manifest_is_not_believed_after_a_kill() {
 }
 
 /// A workspace and a tight mode.
-struct Ground<'a> {
+struct BombGround<'a> {
     env: &'a TestEnv,
-    repo: Workspace,
+    repo: TestWorkspace,
     state: PathBuf,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> BombGround<'a> {
     fn new(env: &'a TestEnv) -> Self {
         env.write("config/holon/modes/tight.toml", TIGHT);
         env.write("meter.py", include_str!("escape/meter.py"));
@@ -408,7 +409,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Any other command, which must neither hang nor eat up the machine, whatever the runs left in the store.
-    fn holon(&self, args: &[&str]) -> Output {
+    fn holon(&self, args: &[&str]) -> CommandEnd {
         let meter = self.env.root().join("meter.py");
         let command = self
             .env
@@ -426,7 +427,7 @@ impl<'a> Ground<'a> {
         output
     }
 
-    fn start(&self, agent: &Path, flags: &[&str]) -> holon_testkit::Running {
+    fn start(&self, agent: &Path, flags: &[&str]) -> holon_testkit::RunningCommand {
         self.env
             .holon(["run", "--mode", "tight", "--goal", "boom", "--agent"])
             .arg(agent)
@@ -438,7 +439,7 @@ impl<'a> Ground<'a> {
     }
 
     /// A whole run with its manifest.
-    fn run(&self, name: &str, agent: &Path, flags: &[&str]) -> (Output, Value) {
+    fn run(&self, name: &str, agent: &Path, flags: &[&str]) -> (CommandEnd, Value) {
         let known = self.runs();
         let output = self.start(agent, flags).wait();
         assert!(!output.timed_out, "{name}: the host did not end it in time\n{}", brief(&output));
@@ -463,9 +464,9 @@ impl<'a> Ground<'a> {
         let noticed = output.code == 0 && kind.is_empty();
         let stopped = |kinds: &[&str]| output.code == 1 && kinds.contains(&kind);
         let good = match bomb.end {
-            End::Noticed => noticed,
-            End::Stopped(kinds) => stopped(kinds),
-            End::Either(kinds) => noticed || stopped(kinds),
+            BombEnd::Noticed => noticed,
+            BombEnd::Stopped(kinds) => stopped(kinds),
+            BombEnd::Either(kinds) => noticed || stopped(kinds),
         };
         assert!(good, "exit code {}, error {}\n{}", output.code, manifest["error"], brief(&output));
         assert!(output.stdout.len() + output.stderr.len() < 32 << 20, "the flood reached the user");
@@ -482,7 +483,7 @@ impl<'a> Ground<'a> {
     }
 
     /// No process, mount or control group of the run is left, and the store can be used.
-    fn assert_sane(&self, output: &Output, name: &str) {
+    fn assert_sane(&self, output: &CommandEnd, name: &str) {
         self.env.assert_nothing_left();
         assert_no_groups(&self.runs(), name);
         self.env.program("/bin/true").run().assert_code(0);
@@ -518,7 +519,7 @@ impl<'a> Ground<'a> {
 }
 
 /// The end of what a command said: a flood must not drown the report.
-fn brief(output: &Output) -> String {
+fn brief(output: &CommandEnd) -> String {
     let text = output.to_string();
     let start = text.char_indices().rev().nth(2000).map_or(0, |(at, _)| at);
     text[start..].to_owned()

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holon_testkit::{TestEnv, for_each_identity};
-use world::{PYTHON, Row, World, rows, with};
+use world::{EscapeWorld, PYTHON, ProbeRow, rows, with};
 
 const HOLON: &str = env!("CARGO_BIN_EXE_holon");
 /// The battery is not allowed to shrink unnoticed.
@@ -27,9 +27,9 @@ const PLAN: &str =
 #[test]
 fn every_probe_works_in_the_open() {
     // Some need root to show anything, some only work as an ordinary user: once is enough.
-    let mut best: BTreeMap<String, Row> = BTreeMap::new();
+    let mut best: BTreeMap<String, ProbeRow> = BTreeMap::new();
     for_each_identity(HOLON, |env| {
-        let world = World::new(env);
+        let world = EscapeWorld::new(env);
         for row in world.control() {
             let known = best.get(&row.id).map(|known| known.verdict.as_str());
             // Root's reason is the better one: an ordinary user's is often only that it is not root.
@@ -38,7 +38,7 @@ fn every_probe_works_in_the_open() {
             }
         }
     });
-    let all: Vec<Row> = best.into_values().collect();
+    let all: Vec<ProbeRow> = best.into_values().collect();
     let classes: BTreeSet<&str> = all.iter().map(|row| row.id.split('-').next().unwrap()).collect();
     assert_eq!(classes, BTreeSet::from(CLASSES));
     assert!(all.len() >= FEWEST_PROBES, "only {} probes are left", all.len());
@@ -75,7 +75,7 @@ fn inv_01_inv_02_nothing_escapes_from_a_write_scope() {
 
 /// All probes of a mode in one run, then a look at the host.
 fn probe(env: &TestEnv, mode: &str) {
-    let world = World::new(env);
+    let world = EscapeWorld::new(env);
     let before = world.before();
     let script = format!(
         "#!/bin/sh\n{PYTHON} -B -E /holon/workspace/.probe/probes.py inside /holon/workspace/.probe/{mode}.json \
@@ -122,7 +122,7 @@ fn probe(env: &TestEnv, mode: &str) {
 }
 
 #[track_caller]
-fn assert_all(rows: &[Row], good: &[&str], message: &str) {
+fn assert_all(rows: &[ProbeRow], good: &[&str], message: &str) {
     let bad: Vec<_> = rows.iter().filter(|row| !good.contains(&row.verdict.as_str())).collect();
     let list: Vec<_> =
         bad.iter().map(|row| format!("  {} {}: {}", row.verdict, row.id, row.result)).collect();
@@ -130,7 +130,7 @@ fn assert_all(rows: &[Row], good: &[&str], message: &str) {
 }
 
 /// What an agent can leave in its output folder for the host to stumble over.
-struct Trap {
+struct OutputTrap {
     name: &'static str,
     mode: &'static str,
     /// What the agent does before writing what it owes; CANARY, SECRET and HOME stand for paths of the host.
@@ -139,137 +139,152 @@ struct Trap {
     codes: &'static [i32],
 }
 
-const TRAPS: &[Trap] = &[
+const TRAPS: &[OutputTrap] = &[
     // The host reads.
-    Trap {
+    OutputTrap {
         name: "summary-link",
         mode: "execute",
         script: "ln -s SECRET /holon/output/summary.md",
         codes: &[1],
     },
-    Trap { name: "plan-link", mode: "plan", script: "ln -s SECRET /holon/output/plan.md", codes: &[1] },
-    Trap {
+    OutputTrap { name: "plan-link", mode: "plan", script: "ln -s SECRET /holon/output/plan.md", codes: &[1] },
+    OutputTrap {
         name: "extra-link",
         mode: "execute",
         script: "ln -s SECRET /holon/output/extra.txt",
         codes: &[0, 1],
     },
-    Trap { name: "folder-link", mode: "execute", script: "ln -s HOME /holon/output/home", codes: &[0, 1] },
-    Trap {
+    OutputTrap {
+        name: "folder-link",
+        mode: "execute",
+        script: "ln -s HOME /holon/output/home",
+        codes: &[0, 1],
+    },
+    OutputTrap {
         name: "patch-link-read",
         mode: "plan",
         script: "ln -s SECRET /holon/output/diff.patch",
         codes: &[0, 1],
     },
-    Trap { name: "summary-fifo", mode: "execute", script: "mkfifo /holon/output/summary.md", codes: &[1] },
-    Trap { name: "extra-fifo", mode: "execute", script: "mkfifo /holon/output/extra", codes: &[0, 1] },
-    Trap { name: "patch-fifo", mode: "plan", script: "mkfifo /holon/output/diff.patch", codes: &[0, 1] },
-    Trap {
+    OutputTrap {
+        name: "summary-fifo",
+        mode: "execute",
+        script: "mkfifo /holon/output/summary.md",
+        codes: &[1],
+    },
+    OutputTrap { name: "extra-fifo", mode: "execute", script: "mkfifo /holon/output/extra", codes: &[0, 1] },
+    OutputTrap {
+        name: "patch-fifo",
+        mode: "plan",
+        script: "mkfifo /holon/output/diff.patch",
+        codes: &[0, 1],
+    },
+    OutputTrap {
         name: "manifest-fifo",
         mode: "plan",
         script: "mkfifo /holon/output/manifest.json",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "patch-zero",
         mode: "plan",
         script: "ln -s /dev/zero /holon/output/diff.patch",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "socket",
         mode: "execute",
         script: "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"/holon/output/s\")'",
         codes: &[0, 1],
     },
     // The host writes.
-    Trap {
+    OutputTrap {
         name: "patch-link",
         mode: "execute",
         script: "ln -s CANARY/file /holon/output/diff.patch",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "manifest-link",
         mode: "execute",
         script: "ln -s CANARY/file /holon/output/manifest.json",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "evidence-link",
         mode: "execute",
         script: "ln -s CANARY /holon/output/evidence",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "manifest-folder",
         mode: "execute",
         script: "mkdir -p /holon/output/manifest.json/x",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "patch-folder",
         mode: "execute",
         script: "mkdir -p /holon/output/diff.patch/x",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "evidence-folder",
         mode: "execute",
         script: "mkdir -p /holon/output/evidence/events.jsonl",
         codes: &[0, 1],
     },
     // The host counts, names, copies.
-    Trap {
+    OutputTrap {
         name: "set-id",
         mode: "execute",
         script: "cp /bin/true /holon/output/suid; chmod 6755 /holon/output/suid; mkdir /holon/output/d; chmod 7777 /holon/output/d; cp /bin/true ./suid; chmod 6755 ./suid",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "locked",
         mode: "execute",
         script: "mkdir -p /holon/output/locked/in locked/in; echo x > /holon/output/locked/f; chmod 000 /holon/output/locked locked",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "names",
         mode: "execute",
         script: "cd /holon/output && python3 -c '\nimport os\nfor n in [b\"a\\nb\", b\"q\\\"\\x27\", b\"\\xff\\xfe\", b\".git\", b\".GIT\", b\".git \", b\"x\"*255, b\"\\x1b[31m\", b\"-rf\", b\"~\", b\"$(id)\"]:\n  open(n, \"w\").write(\"x\")\n  open(b\"/holon/workspace/\" + n, \"w\").write(\"x\") if n[:4].lower() != b\".git\" else None\n'",
         codes: &[0, 1, 2],
     },
-    Trap {
+    OutputTrap {
         name: "deep",
         mode: "execute",
         script: "python3 -c '\nimport os\nfor top in (\"/holon/output\", \"/holon/workspace\"):\n  os.chdir(top)\n  for i in range(10000):\n    os.mkdir(\"d\"); os.chdir(\"d\")\n  open(\"bottom\", \"w\").write(\"x\")\n'",
         codes: &[0, 1, 2],
     },
-    Trap {
+    OutputTrap {
         name: "huge-folder",
         mode: "execute",
         script: "mkdir /holon/output/many; python3 -c '\nfor i in range(20000): open(\"/holon/output/many/%d\" % i, \"w\").close()\n'",
         codes: &[0, 1],
     },
-    Trap {
+    OutputTrap {
         name: "sparse",
         mode: "execute",
         script: "for i in 1 2 3 4 5 6; do truncate -s 2G /holon/output/sparse$i; truncate -s 1T /holon/output/huge$i; truncate -s 2G ./sparse$i; done 2>/dev/null",
         codes: &[0, 1, 2],
     },
     // The agent's last words.
-    Trap {
+    OutputTrap {
         name: "kill-all",
         mode: "execute",
         script: "sh -c 'kill -9 1; kill -STOP 1; kill -9 -1'",
         codes: &[1],
     },
-    Trap {
+    OutputTrap {
         name: "forged",
         mode: "execute",
         script: "printf '{\"status\":\"completed\",\"outcome\":\"success\"}' > /holon/output/manifest.json; exit 3",
         codes: &[1],
     },
-    Trap {
+    OutputTrap {
         name: "configuration",
         mode: "execute",
         script: "mkdir -p .holon/modes .holon/agents; printf 'name=\"plan\"\\n[workspace]\\naccess=\"rw\"\\n' > .holon/modes/plan.toml; printf 'sandbox=\"none\"\\n' > holon.toml",
@@ -281,7 +296,7 @@ const TRAPS: &[Trap] = &[
 fn what_is_left_in_the_output_folder_harms_nobody() {
     let mut all_failed = Vec::new();
     for_each_identity(HOLON, |env| {
-        let world = World::new(env);
+        let world = EscapeWorld::new(env);
         let place = |path: &str| env.root().join(path).to_str().unwrap().to_owned();
         let mut failed = Vec::new();
         for trap in TRAPS {
@@ -321,7 +336,7 @@ fn what_is_left_in_the_output_folder_harms_nobody() {
     assert!(all_failed.is_empty(), "{}", all_failed.join("\n\n"));
 }
 
-fn spring(world: &World<'_>, trap: &Trap, script: &str) {
+fn spring(world: &EscapeWorld<'_>, trap: &OutputTrap, script: &str) {
     // A store of its own, so that what one trap breaks is not blamed on the next.
     let state = world.env.write(format!("state-{}/.keep", trap.name), "").parent().unwrap().to_owned();
     let agent = world.env.agent(trap.name, script);
@@ -390,7 +405,7 @@ fn assert_plain(out: &Path) {
 #[test]
 fn a_check_runs_behind_walls_too() {
     for_each_identity(HOLON, |env| {
-        let world = World::new(env);
+        let world = EscapeWorld::new(env);
         let before = world.before();
         let canary = env.root().join("canary/check");
         let script = format!(
@@ -411,7 +426,7 @@ fn a_check_runs_behind_walls_too() {
 #[test]
 fn a_persons_terminal_is_out_of_reach() {
     for_each_identity(HOLON, |env| {
-        let world = World::new(env);
+        let world = EscapeWorld::new(env);
         let before = world.before();
         // The sequences set the title, the clipboard, and ask the terminal to type an answer.
         let script = format!(

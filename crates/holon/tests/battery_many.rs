@@ -6,13 +6,13 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use holon_testkit::{TestEnv, Workspace, for_each_identity, mounts};
+use holon_testkit::{TestEnv, TestWorkspace, for_each_identity, mounts};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 const AGENT: &str =
     "#!/bin/sh\necho \"$HOLON_RUN_ID\" >> a\n(sleep 300 &) \necho ok > /holon/output/summary.md\n";
 
-fn once(env: &TestEnv, repo: &Workspace, agent: &Path) {
+fn once(env: &TestEnv, repo: &TestWorkspace, agent: &Path) {
     let call = env.holon(["run", "--quiet", "--goal", "x", "--agent"]).arg(agent).cwd(repo.path());
     call.run().assert_code(0);
 }

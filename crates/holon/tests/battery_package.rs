@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use holon_testkit::{Identity, Output, TestEnv, current_test, skip_security};
+use holon_testkit::{CommandEnd, TestEnv, TestIdentity, current_test, skip_security};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -137,7 +137,7 @@ echo all is well
 #[test]
 fn a_clean_system_takes_the_package_and_keeps_nothing_of_it() {
     let env = TestEnv::new(BIN);
-    if env.identity() != Identity::Root || !there("mmdebstrap") {
+    if env.identity() != TestIdentity::Root || !there("mmdebstrap") {
         return skip_security(&current_test(), "that needs root and mmdebstrap");
     }
     let system = match clean_system() {
@@ -233,7 +233,7 @@ fn the_image_is_an_agent_in_a_container() {
     assert!(patch.contains("+two"), "{patch}");
 }
 
-fn agent_of_the_image(env: &TestEnv, out: &Path, store: &Path) -> Output {
+fn agent_of_the_image(env: &TestEnv, out: &Path, store: &Path) -> CommandEnd {
     let dir = store.display();
     let arguments = format!(
         "--root {dir}/r --runroot {dir}/rr --tmpdir {dir}/t --storage-driver vfs --cgroup-manager cgroupfs"

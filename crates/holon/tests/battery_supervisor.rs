@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use holon_testkit::lost::{Hearing, Level, Outcome, Script, each, grammar, play, play_chat};
+use holon_testkit::lost::{AgentScript, HearingMode, PlayLevel, PlayOutcome, each, grammar, play, play_chat};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
@@ -17,33 +17,33 @@ fn seeds() -> Vec<u64> {
     given.split(',').map(|seed| seed.trim().parse().expect("a number")).collect()
 }
 
-fn written() -> Vec<Script> {
+fn written() -> Vec<AgentScript> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/supervisor");
-    Script::load(&folder).unwrap()
+    AgentScript::load(&folder).unwrap()
 }
 
-fn made() -> Vec<Script> {
+fn made() -> Vec<AgentScript> {
     seeds().into_iter().flat_map(grammar::scripts).collect()
 }
 
-fn scripts(lost: bool) -> Vec<Script> {
+fn scripts(lost: bool) -> Vec<AgentScript> {
     let mut scripts = written();
     scripts.extend(made());
     scripts.retain(|script| script.is_lost() == lost);
     scripts
 }
 
-fn go(script: &Script, level: Level, hearing: Hearing) -> Outcome {
+fn go(script: &AgentScript, level: PlayLevel, hearing: HearingMode) -> PlayOutcome {
     play(Path::new(BIN), script, level, hearing)
 }
 
 /// Nothing untrue was said, whatever became of it.
-fn assert_true(script: &Script, outcome: &Outcome) {
+fn assert_true(script: &AgentScript, outcome: &PlayOutcome) {
     assert!(outcome.told.untrue.is_empty(), "{}: {:#?}", script.name, outcome.told.untrue);
 }
 
-fn told(script: &Script, outcome: &Outcome) -> String {
-    let Outcome { code, good, rounds, heeded, takeovers, denied, report, manifest, said, .. } = outcome;
+fn told(script: &AgentScript, outcome: &PlayOutcome) -> String {
+    let PlayOutcome { code, good, rounds, heeded, takeovers, denied, report, manifest, said, .. } = outcome;
     let (error, supervisor) = (&manifest["error"], &manifest["metadata"]["supervisor"]);
     format!(
         "{}: code {code}, good {good}, {rounds} rounds, heeded {heeded:?}, {takeovers} takeovers, {denied} denied\n{error:#}\n{supervisor:#}\n{report}\n{said}",
@@ -61,7 +61,7 @@ fn assert_none(wrong: Vec<Option<String>>) {
 fn there_are_enough_scripts() {
     for lost in [true, false] {
         let all = scripts(lost);
-        let kinds = |of: fn(&Script) -> &str| all.iter().map(of).collect::<BTreeSet<_>>().len();
+        let kinds = |of: fn(&AgentScript) -> &str| all.iter().map(of).collect::<BTreeSet<_>>().len();
         assert!(all.len() >= 40, "{}", all.len());
         assert!(kinds(|script| &script.family) >= 12);
         assert!(kinds(|script| &script.language) >= 8);
@@ -82,12 +82,12 @@ fn there_are_enough_scripts() {
 #[test]
 fn adaptive_and_strict_recover_lost_agents_that_listen() {
     let all = scripts(true);
-    let off = each(&all, |script| go(script, Level::Off, Hearing::Reacts).good);
-    let failing: Vec<&Script> =
+    let off = each(&all, |script| go(script, PlayLevel::Off, HearingMode::Reacts).good);
+    let failing: Vec<&AgentScript> =
         all.iter().zip(off).filter(|(_, good)| !good).map(|(script, _)| script).collect();
     assert!(failing.len() >= 40, "{} fail without supervision", failing.len());
-    for level in [Level::Adaptive, Level::Strict] {
-        let outcomes = each(&failing, |script| go(script, level, Hearing::Reacts));
+    for level in [PlayLevel::Adaptive, PlayLevel::Strict] {
+        let outcomes = each(&failing, |script| go(script, level, HearingMode::Reacts));
         let missed: Vec<String> = failing
             .iter()
             .zip(&outcomes)
@@ -103,7 +103,7 @@ fn adaptive_and_strict_recover_lost_agents_that_listen() {
             "{level:?}: {recovered}; not these:\n{}",
             missed.join("\n\n")
         );
-        let bad = |(script, outcome): (&&Script, &Outcome)| {
+        let bad = |(script, outcome): (&&AgentScript, &PlayOutcome)| {
             (outcome.code == 0 && !outcome.good)
                 .then(|| format!("exit 0 with a bad result: {}", told(script, outcome)))
         };
@@ -114,7 +114,7 @@ fn adaptive_and_strict_recover_lost_agents_that_listen() {
 #[test]
 fn adaptive_stops_lost_agents_that_do_not_listen() {
     assert_none(each(&scripts(true), |script| {
-        let outcome = go(script, Level::Adaptive, Hearing::Deaf);
+        let outcome = go(script, PlayLevel::Adaptive, HearingMode::Deaf);
         assert_true(script, &outcome);
         let stopped = outcome.stopped_usefully() && outcome.rounds < script.rounds;
         (!stopped).then(|| told(script, &outcome))
@@ -124,25 +124,30 @@ fn adaptive_stops_lost_agents_that_do_not_listen() {
 #[test]
 fn nothing_recovers_when_the_supervisors_words_are_blanked() {
     assert_none(each(&scripts(true), |script| {
-        let outcome = go(script, Level::Adaptive, Hearing::Blanked);
+        let outcome = go(script, PlayLevel::Adaptive, HearingMode::Blanked);
         (outcome.good || outcome.heeded.is_some()).then(|| told(script, &outcome))
     }));
 }
 
 #[test]
 fn a_shadow_beside_off_changes_nothing() {
-    let all: Vec<Script> = [true, false].into_iter().flat_map(scripts).collect();
+    let all: Vec<AgentScript> = [true, false].into_iter().flat_map(scripts).collect();
     assert_none(each(&all, |script| {
-        let [off, shadow] = [Level::Off, Level::Shadow].map(|level| go(script, level, Hearing::Reacts));
-        let seen = |outcome: &Outcome| (outcome.code, outcome.rounds, outcome.tokens, outcome.good);
+        let [off, shadow] =
+            [PlayLevel::Off, PlayLevel::Shadow].map(|level| go(script, level, HearingMode::Reacts));
+        let seen = |outcome: &PlayOutcome| (outcome.code, outcome.rounds, outcome.tokens, outcome.good);
         (seen(&off) != seen(&shadow)).then(|| format!("{:?}\n{}", seen(&off), told(script, &shadow)))
     }));
 }
 
 /// Nobody is taken over, denied anything, or loses work, and nobody pays more than 1 % for it at the levels that `paid` names.
-fn assert_left_alone(levels: &[Level], paid: &[Level], go: impl Fn(&Script, Level) -> Outcome + Sync) {
+fn assert_left_alone(
+    levels: &[PlayLevel],
+    paid: &[PlayLevel],
+    go: impl Fn(&AgentScript, PlayLevel) -> PlayOutcome + Sync,
+) {
     assert_none(each(&scripts(false), |script| {
-        let off = go(script, Level::Off);
+        let off = go(script, PlayLevel::Off);
         if !off.recovered() {
             return Some(format!("without supervision: {}", told(script, &off)));
         }
@@ -168,16 +173,16 @@ fn assert_left_alone(levels: &[Level], paid: &[Level], go: impl Fn(&Script, Leve
 
 #[test]
 fn healthy_agents_are_left_alone() {
-    assert_left_alone(&[Level::Adaptive, Level::Strict], &[Level::Adaptive], |script, level| {
-        go(script, level, Hearing::Reacts)
+    assert_left_alone(&[PlayLevel::Adaptive, PlayLevel::Strict], &[PlayLevel::Adaptive], |script, level| {
+        go(script, level, HearingMode::Reacts)
     });
 }
 
 #[test]
 fn healthy_agents_are_left_alone_in_chat() {
-    let levels = [Level::Advise, Level::Adaptive];
+    let levels = [PlayLevel::Advise, PlayLevel::Adaptive];
     assert_left_alone(&levels, &levels, |script, level| {
-        play_chat(Path::new(BIN), script, level, Hearing::Reacts)
+        play_chat(Path::new(BIN), script, level, HearingMode::Reacts)
     });
 }
 
@@ -186,14 +191,14 @@ fn healthy_agents_are_left_alone_in_chat() {
 fn a_lost_turn_of_a_chat_is_seen() {
     let script = written().into_iter().find(|script| script.name == "lost-repeats-a-check").unwrap();
     let chat = |level, hearing| play_chat(Path::new(BIN), &script, level, hearing);
-    let deaf = chat(Level::Adaptive, Hearing::Deaf);
+    let deaf = chat(PlayLevel::Adaptive, HearingMode::Deaf);
     assert!(deaf.takeovers > 0 && deaf.denied > 0, "{}", told(&script, &deaf));
-    let advised = chat(Level::Advise, Hearing::Reacts);
+    let advised = chat(PlayLevel::Advise, HearingMode::Reacts);
     assert!(
         advised.heeded.is_some() && advised.recovered() && advised.takeovers == 0,
         "{}",
         told(&script, &advised)
     );
-    let off = chat(Level::Off, Hearing::Reacts);
+    let off = chat(PlayLevel::Off, HearingMode::Reacts);
     assert!(!off.good && (off.takeovers, off.denied) == (0, 0), "{}", told(&script, &off));
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
 
-use holon_testkit::{Output, TestEnv, for_each_identity};
+use holon_testkit::{CommandEnd, TestEnv, for_each_identity};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 const FILES: usize = 8;
@@ -27,9 +27,9 @@ const MANY: usize = 24;
 
 /// Random numbers that are the same for the same seed.
 #[derive(Clone)]
-struct Dice(u64);
+struct SeededMoments(u64);
 
-impl Dice {
+impl SeededMoments {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -43,11 +43,11 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 /// A person at work in a folder, and every line they saved that they did not take away themselves.
-struct Person {
+struct WorkingPerson {
     dir: PathBuf,
     owner: (u32, u32),
     variables: Vec<(OsString, OsString)>,
-    dice: Dice,
+    dice: SeededMoments,
     saved: BTreeSet<String>,
     /// The files that messages named so far.
     told: BTreeSet<PathBuf>,
@@ -58,7 +58,7 @@ fn lines_of_a_person(text: &str) -> impl Iterator<Item = String> {
     text.lines().filter(|line| line.starts_with("person-")).map(str::to_owned)
 }
 
-impl Person {
+impl WorkingPerson {
     fn text(&self, path: &Path) -> Option<String> {
         fs::read_to_string(path).ok()
     }
@@ -210,14 +210,14 @@ fn files(dir: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 /// Everything that is somewhere a person would look: the tree, their stashes, and the files a message ever named.
-fn everywhere(person: &Person) -> String {
+fn everywhere(person: &WorkingPerson) -> String {
     let named = person.told.iter().map(|path| fs::read_to_string(path).unwrap_or_default());
     let texts: Vec<String> =
         files(&person.dir).into_values().chain(named).chain([person.stashed()]).collect();
     texts.join("\n")
 }
 
-fn assert_kept(person: &mut Person, told: &str, doing: &str) {
+fn assert_kept(person: &mut WorkingPerson, told: &str, doing: &str) {
     person.read(told);
     let all = everywhere(person);
     let there: BTreeSet<&str> = all.lines().collect();
@@ -232,7 +232,7 @@ struct AtWork {
 }
 
 impl AtWork {
-    fn begin(person: &Arc<Mutex<Person>>) -> Self {
+    fn begin(person: &Arc<Mutex<WorkingPerson>>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (person, ends) = (Arc::clone(person), Arc::clone(&stop));
         let thread = thread::spawn(move || {
@@ -266,7 +266,7 @@ struct KeepsOpen {
 }
 
 impl KeepsOpen {
-    fn begin(dir: &Path, mut dice: Dice) -> Self {
+    fn begin(dir: &Path, mut dice: SeededMoments) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (dir, ends) = (dir.to_owned(), Arc::clone(&stop));
         let thread = thread::spawn(move || {
@@ -302,12 +302,12 @@ impl KeepsOpen {
     }
 }
 
-fn words(output: &Output) -> String {
+fn words(output: &CommandEnd) -> String {
     format!("{}\n{}", output.stdout, output.stderr)
 }
 
 /// An agent that edits, rewrites, removes and adds files, in this round's own way.
-fn agent(dice: &mut Dice, round: u64) -> String {
+fn agent(dice: &mut SeededMoments, round: u64) -> String {
     let mut script = String::from("#!/bin/sh\n");
     if dice.roll(3) > 0 {
         script.push_str(&format!("for n in n*; do [ -f $n ] && echo agent-{round} >> $n; done\n"));
@@ -329,15 +329,15 @@ fn agent(dice: &mut Dice, round: u64) -> String {
     script
 }
 
-struct Place<'a> {
+struct WayBackScene<'a> {
     env: &'a TestEnv,
-    person: Arc<Mutex<Person>>,
+    person: Arc<Mutex<WorkingPerson>>,
     dir: PathBuf,
-    dice: Dice,
+    dice: SeededMoments,
     kills: u64,
 }
 
-impl Place<'_> {
+impl WayBackScene<'_> {
     fn git(&self, args: &[&str]) {
         self.env.program("git").args(args).cwd(&self.dir).run();
     }
@@ -389,7 +389,7 @@ impl Place<'_> {
     }
 
     /// One command to its end while the person works, or a program, or nobody.
-    fn whole(&mut self, args: &[&str]) -> Output {
+    fn whole(&mut self, args: &[&str]) -> CommandEnd {
         let company = self.dice.roll(4);
         let at_work = (company < 2).then(|| AtWork::begin(&self.person));
         let program = (company == 2).then(|| KeepsOpen::begin(&self.dir, self.dice.clone()));
@@ -480,13 +480,13 @@ fn people_at_work(strategy: &str, in_memory: bool) {
         }
         fs::create_dir(&dir).unwrap();
         env.own(&dir);
-        let dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let dice = SeededMoments(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let owner = {
             use std::os::unix::fs::MetadataExt;
             let meta = fs::metadata(&dir).unwrap();
             (meta.uid(), meta.gid())
         };
-        let person = Person {
+        let person = WorkingPerson {
             dir: dir.clone(),
             owner,
             variables: env.variables(),
@@ -496,7 +496,7 @@ fn people_at_work(strategy: &str, in_memory: bool) {
             next: 0,
         };
         let person = Arc::new(Mutex::new(person));
-        let mut place = Place { env, person, dir, dice, kills: 0 };
+        let mut place = WayBackScene { env, person, dir, dice, kills: 0 };
         place.git(&["init", "-q"]);
         place.git(&["config", "user.name", "p"]);
         place.git(&["config", "user.email", "p@example.org"]);

@@ -1,7 +1,7 @@
 //! Reports that runners leave in files: cases and lines that ran, read only from what the check's own run wrote.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use holon_testkit::{TestEnv, Workspace};
+use holon_testkit::{TestEnv, TestWorkspace};
 use serde_json::Value;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -15,11 +15,11 @@ printf '<testsuite>%s%s%s</testsuite>' "$(case_of one)" "$(case_of two)" "$(case
 
 const USUAL: &str = "sh suite.sh build/test-results/test/TEST-t.xml";
 
-fn repo(env: &TestEnv) -> Workspace {
+fn repo(env: &TestEnv) -> TestWorkspace {
     env.repo().file("a.txt", "one word\n").file("suite.sh", SUITE).commit("first")
 }
 
-fn run(env: &TestEnv, repo: &Workspace, agent: &str, more: &[&str]) -> Value {
+fn run(env: &TestEnv, repo: &TestWorkspace, agent: &str, more: &[&str]) -> Value {
     let script = format!("#!/bin/sh\n{agent}\necho done > \"$HOLON_OUTPUT_DIR/summary.md\"\n");
     let agent = env.agent("agent.sh", &script);
     let out = env.work().join("out");

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use holon_testkit::{
-    Identity, Output, TestEnv, Workspace, assert_unchanged, current_test, for_each_identity, skip_security,
-    tree_state,
+    CommandEnd, TestEnv, TestIdentity, TestWorkspace, assert_unchanged, current_test, for_each_identity,
+    skip_security, tree_state,
 };
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -21,12 +21,12 @@ echo '# Summary' > \"$HOLON_OUTPUT_DIR/summary.md\"
 echo 'Changed a.txt.' >> \"$HOLON_OUTPUT_DIR/summary.md\"
 ";
 
-fn repo(env: &TestEnv) -> Workspace {
+fn repo(env: &TestEnv) -> TestWorkspace {
     env.repo().file("a.txt", "one\n").commit("first")
 }
 
 /// `holon run` with a goal and an agent, in the repository.
-fn run(env: &TestEnv, repo: &Workspace, agent: &str, more: &[&str]) -> Output {
+fn run(env: &TestEnv, repo: &TestWorkspace, agent: &str, more: &[&str]) -> CommandEnd {
     let agent = env.agent("agent.sh", agent);
     let base = env.holon(["run", "--goal", "x", "--agent"]).arg(&agent);
     base.args(more).cwd(repo.path()).run()
@@ -45,7 +45,8 @@ fn help_teaches() {
     }
     let help = env.holon(["run", "--help"]).run();
     help.assert_code(0);
-    for heading in ["What to do:", "Where:", "Who does it:", "Walls:", "Limits:", "The result:", "Output:"] {
+    for heading in ["What to do:", "Where:", "Who does it:", "Sandbox:", "Limits:", "The result:", "Output:"]
+    {
         help.assert_stdout(heading);
     }
     for flag in [
@@ -540,7 +541,7 @@ fn doctor_says_what_this_machine_can_do() {
         text.assert_code(0).assert_stdout("native").assert_stdout("git").assert_stdout("state");
         let json = env.holon(["doctor", "--json"]).run().assert_code(0).json();
         assert!(json["git"]["version"].is_string(), "{json}");
-        if env.identity() == Identity::Ordinary {
+        if env.identity() == TestIdentity::Ordinary {
             text.assert_stdout("--snapshot copy");
         }
         assert!(env.runs().is_empty());

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use holon_testkit::{Output, TestEnv, Workspace, for_each_identity, tree_state};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, for_each_identity, tree_state};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
@@ -21,7 +21,7 @@ echo "# Done" > "$HOLON_OUTPUT_DIR/summary.md"
 
 const ME: &str = "[user]\n\tname = Ada Lövelace\n\temail = ada@example.com\n";
 
-fn repo(env: &TestEnv, name: &str) -> Workspace {
+fn repo(env: &TestEnv, name: &str) -> TestWorkspace {
     let repo = env.repo_named(name).file("a.txt", "one\ntwo\nthree\n").file("old.txt", "old\n");
     repo.commit("first")
 }
@@ -32,7 +32,7 @@ fn make(env: &TestEnv, folder: &Path) {
     run.cwd(folder).run().assert_code(0);
 }
 
-fn commit(env: &TestEnv, folder: &Path) -> Output {
+fn commit(env: &TestEnv, folder: &Path) -> CommandEnd {
     env.holon(["runs", "apply", "last", "--commit"]).cwd(folder).run()
 }
 
@@ -43,14 +43,14 @@ fn branch(env: &TestEnv) -> String {
 }
 
 /// The branch that was told.
-fn told(output: &Output) -> String {
+fn told(output: &CommandEnd) -> String {
     output.assert_code(0);
     let word = output.stdout.split([' ', ';', '\n']).find(|word| word.starts_with("holon/"));
     word.unwrap_or_else(|| panic!("{output}")).to_owned()
 }
 
 /// What must not change: every file and its mode, the index, HEAD, and all other branches.
-fn standing(repo: &Workspace) -> impl PartialEq + std::fmt::Debug + use<> {
+fn standing(repo: &TestWorkspace) -> impl PartialEq + std::fmt::Debug + use<> {
     let index = fs::read(repo.join(".git/index")).unwrap();
     let head = fs::read_to_string(repo.join(".git/HEAD")).unwrap();
     let refs = repo.git(["for-each-ref", "--format=%(refname) %(objectname)"]);

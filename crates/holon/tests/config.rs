@@ -3,14 +3,14 @@
 
 use std::fs;
 
-use holon_testkit::{TestEnv, Workspace};
+use holon_testkit::{TestEnv, TestWorkspace};
 use serde_json::Value;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
 const SCRIPT: &str = "- tool: finish\n  args: { summary: Nothing to do. }\n";
 
-fn repo(env: &TestEnv) -> Workspace {
+fn repo(env: &TestEnv) -> TestWorkspace {
     env.repo().file("a.txt", "one\n").commit("first")
 }
 
@@ -72,7 +72,7 @@ fn matrix_legacy_keys_warn_once_per_run_and_map() {
     };
     let output = run(&env);
     output.assert_code(0);
-    let told = |output: &holon_testkit::Output| {
+    let told = |output: &holon_testkit::CommandEnd| {
         let events = output.events();
         events
             .iter()

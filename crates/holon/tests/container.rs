@@ -8,10 +8,11 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use holon_model::cassette::{Call, Step, Turn};
-use holon_testkit::model::{ModelServer, Scripted, Seen};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_testkit::model::{ModelServer, ReceivedRequest, ScriptedResponse};
 use holon_testkit::{
-    Output, TestEnv, Workspace, assert_unchanged, current_test, for_each_identity, skip_security, tree_state,
+    CommandEnd, TestEnv, TestWorkspace, assert_unchanged, current_test, for_each_identity, skip_security,
+    tree_state,
 };
 use serde_json::{Value, json};
 
@@ -42,12 +43,12 @@ const PLAN: &str = "\
 ";
 
 /// A podman store of its own with the image in it; `None` (recorded) where it cannot be made.
-struct Store<'a> {
+struct ContainerImageStore<'a> {
     env: &'a TestEnv,
     dir: PathBuf,
 }
 
-impl<'a> Store<'a> {
+impl<'a> ContainerImageStore<'a> {
     fn new(env: &'a TestEnv) -> Option<Self> {
         let there = |program: &str, arg: &str| {
             Command::new(program).arg(arg).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
@@ -72,7 +73,7 @@ impl<'a> Store<'a> {
         )
     }
 
-    fn run(&self, repo: &Workspace, mode: &str, cassette: &str) -> Output {
+    fn run(&self, repo: &TestWorkspace, mode: &str, cassette: &str) -> CommandEnd {
         let tape = self.env.write("work/tape.yaml", cassette);
         let call = self.env.holon(["run", "--mode", mode, "--goal", "Add b.txt", "--image", IMAGE]);
         let call = call.args(["--no-auto-checks", "--out", "../out", "--context"]).arg(&tape);
@@ -82,7 +83,7 @@ impl<'a> Store<'a> {
     }
 
     /// The image's own entry point, with a model behind the gateway.
-    fn run_with_model(&self, repo: &Workspace, server: &ModelServer) -> Output {
+    fn run_with_model(&self, repo: &TestWorkspace, server: &ModelServer) -> CommandEnd {
         let call =
             self.env.holon(["run", "--goal", "Look around", "--image", IMAGE, "--model", "some-model"]);
         let call = call.args(["--no-auto-checks", "--out", "../out"]).cwd(repo.path());
@@ -96,7 +97,7 @@ impl<'a> Store<'a> {
     }
 }
 
-impl Drop for Store<'_> {
+impl Drop for ContainerImageStore<'_> {
     fn drop(&mut self) {
         self.env.end_podman(&self.dir.join("t"));
     }
@@ -112,7 +113,7 @@ fn the_contract_is_kept_from_inside_a_container() {
 }
 
 fn the_contract_is_kept_by(env: &TestEnv) {
-    let Some(store) = Store::new(env) else { return };
+    let Some(store) = ContainerImageStore::new(env) else { return };
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     let before = tree_state(repo.path());
     store.run(&repo, "execute", EXECUTE).assert_code(0);
@@ -145,8 +146,8 @@ fn the_contract_is_kept_by(env: &TestEnv) {
 }
 
 /// A model that makes the agent run one command and then end.
-fn model(command: String) -> (ModelServer, Arc<Mutex<Vec<Seen>>>) {
-    let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
+fn model(command: String) -> (ModelServer, Arc<Mutex<Vec<ReceivedRequest>>>) {
+    let seen: Arc<Mutex<Vec<ReceivedRequest>>> = Arc::default();
     let own = Arc::clone(&seen);
     let server = ModelServer::improvise(move |_, asked| {
         let mut all = own.lock().unwrap();
@@ -155,8 +156,12 @@ fn model(command: String) -> (ModelServer, Arc<Mutex<Vec<Seen>>>) {
             1 => ("execute", json!({"command": command})),
             _ => ("finish", json!({"summary": "I looked around.", "status": "done"})),
         };
-        let call = Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() };
-        Scripted::from(Turn { steps: vec![Step::Call(call)], ..Turn::default() })
+        let call =
+            CassetteCall { name: name.into(), arguments: arguments.to_string(), ..CassetteCall::default() };
+        ScriptedResponse::from(CassetteTurn {
+            steps: vec![CassetteStep::Call(call)],
+            ..CassetteTurn::default()
+        })
     });
     (server, seen)
 }
@@ -167,7 +172,7 @@ fn inv_06_a_container_reaches_the_gateway_and_nothing_else() {
 }
 
 fn only_the_gateway_is_reached_by(env: &TestEnv) {
-    let Some(store) = Store::new(env) else { return };
+    let Some(store) = ContainerImageStore::new(env) else { return };
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     // Something of the host's own, which is not to be reached.
     let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

@@ -63,12 +63,12 @@ tool = "run"
 arguments = '{"command": "{command}"}'
 "#;
 
-struct Scene {
+struct DescribedAgentScene {
     env: TestEnv,
     agents: PathBuf,
 }
 
-impl Scene {
+impl DescribedAgentScene {
     fn new() -> Self {
         let env = TestEnv::new(BIN);
         let program = env.write("agents/mine-agent", AGENT);
@@ -88,7 +88,7 @@ impl Scene {
 
 #[test]
 fn one_file_in_the_project_is_enough() {
-    let scene = Scene::new();
+    let scene = DescribedAgentScene::new();
     let repo =
         scene.env.repo().file("a.txt", "one\n").file(".holon/agents/mine.toml", DESCRIPTION).commit("first");
     let list = scene.holon(&["agents", "list"]).cwd(repo.path()).run();
@@ -125,7 +125,7 @@ fn one_file_in_the_project_is_enough() {
 
 #[test]
 fn one_file_of_the_users_can_be_rehearsed() {
-    let scene = Scene::new();
+    let scene = DescribedAgentScene::new();
     let folder = scene.env.config().join("holon/agents");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("mine.toml"), DESCRIPTION).unwrap();

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use holon_testkit::{TestEnv, Workspace};
+use holon_testkit::{TestEnv, TestWorkspace};
 
 macro_rules! documents {
     ($($test:ident => $document:literal),* $(,)?) => {
@@ -43,7 +43,7 @@ documents! {
 
 /// One command of a document.
 #[derive(Debug, PartialEq, Eq)]
-struct Example {
+struct DocExample {
     line: usize,
     command: String,
     output: Vec<String>,
@@ -76,7 +76,7 @@ fn run_examples(document: &str) {
     env.assert_nothing_left();
 }
 
-fn sample(env: &TestEnv) -> Workspace {
+fn sample(env: &TestEnv) -> TestWorkspace {
     let folder = root().join("crates/holon/demo/sample");
     let mut repo = env.repo_named("slug");
     for name in ["README.md", "slug.sh", "test.sh"] {
@@ -85,8 +85,8 @@ fn sample(env: &TestEnv) -> Workspace {
     repo.commit("A slug maker with a failing test")
 }
 
-fn examples(text: &str) -> Vec<Example> {
-    let mut found: Vec<Example> = Vec::new();
+fn examples(text: &str) -> Vec<DocExample> {
+    let mut found: Vec<DocExample> = Vec::new();
     let mut inside = false;
     let mut first = false;
     for (index, line) in text.lines().enumerate() {
@@ -94,7 +94,7 @@ fn examples(text: &str) -> Vec<Example> {
             inside = !inside && line.trim() == "```console";
             first = inside;
         } else if inside && let Some(command) = line.strip_prefix("$ ") {
-            found.push(Example { line: index + 1, command: command.to_owned(), output: Vec::new() });
+            found.push(DocExample { line: index + 1, command: command.to_owned(), output: Vec::new() });
             first = false;
         } else if inside {
             assert!(!first, "line {}: a console block begins with `$ `", index + 1);
@@ -163,7 +163,7 @@ fn every_document_with_examples_is_run() {
 #[test]
 fn examples_are_read() {
     let text = "x\n```console\n$ a <<E\n> b\n> E\nout\n> quoted\n$ c\n```\n```sh\n$ no\n```\n";
-    let example = |line, command: &str, output: &[&str]| Example {
+    let example = |line, command: &str, output: &[&str]| DocExample {
         line,
         command: command.into(),
         output: output.iter().map(ToString::to_string).collect(),

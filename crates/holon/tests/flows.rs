@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use holon_core::digest::sha256;
 use holon_testkit::{
-    Output, Running, TestEnv, Workspace, assert_unchanged, for_each_identity, tree_state, wait_for_content,
+    CommandEnd, RunningCommand, TestEnv, TestWorkspace, assert_unchanged, for_each_identity, tree_state,
+    wait_for_content,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -32,11 +33,11 @@ esac
 exit 0
 "##;
 
-fn repo(env: &TestEnv) -> Workspace {
+fn repo(env: &TestEnv) -> TestWorkspace {
     env.repo().file("a.txt", "one\n").commit("first")
 }
 
-fn run(env: &TestEnv, repo: &Workspace, mode: &str, agent: &Path, more: &[&str]) -> Output {
+fn run(env: &TestEnv, repo: &TestWorkspace, mode: &str, agent: &Path, more: &[&str]) -> CommandEnd {
     let call = env.holon(["run", "--mode", mode, "--goal", "Change a", "--agent"]).arg(agent).args(more);
     call.cwd(repo.path()).run()
 }
@@ -288,14 +289,14 @@ fn cancelled_in_a_step_and_gone_on_with() {
 }
 
 /// `holon` on a terminal of its own, with somebody who can type.
-struct AtTerminal {
-    running: Running,
+struct TypingTerminal {
+    running: RunningCommand,
     keyboard: File,
     pid_file: PathBuf,
 }
 
-impl AtTerminal {
-    fn start(env: &TestEnv, repo: &Workspace, command: &str) -> Self {
+impl TypingTerminal {
+    fn start(env: &TestEnv, repo: &TestWorkspace, command: &str) -> Self {
         let keys = env.work().join("keyboard");
         env.program("mkfifo").args(["-m", "666"]).arg(&keys).run().assert_code(0);
         // Both ends, so that opening waits for nobody and the line never looks hung up.
@@ -325,7 +326,7 @@ fn a_person_at_the_gate_sees_the_plan_and_decides() {
         let repo = repo(env);
         let agent = env.agent("agent.sh", AGENT);
         let command = format!("run --mode plan-then-execute --goal x --agent {}", agent.display());
-        let mut person = AtTerminal::start(env, &repo, &command);
+        let mut person = TypingTerminal::start(env, &repo, &command);
         person.type_line("Go on with execute?", "Use tabs, please");
         person.type_line("Noted.", "y");
         let output = person.running.wait();
@@ -336,7 +337,7 @@ fn a_person_at_the_gate_sees_the_plan_and_decides() {
         let told = fs::read_to_string(folder.join("output/summary.md")).unwrap();
         assert!(told.contains("Use tabs, please"), "{told}");
 
-        let mut person = AtTerminal::start(env, &repo, &command);
+        let mut person = TypingTerminal::start(env, &repo, &command);
         person.type_line("Go on with execute?", "n");
         person.running.wait().assert_code(2).assert_stdout("--resume");
     });
@@ -349,7 +350,7 @@ fn killed_or_cancelled_at_the_gate_nothing_was_decided() {
         let agent = env.agent("agent.sh", AGENT);
         let command = format!("run --mode plan-then-execute --goal x --agent {}", agent.display());
         for (signal, status) in [(Signal::KILL, "interrupted"), (Signal::INT, "cancelled")] {
-            let mut person = AtTerminal::start(env, &repo, &command);
+            let mut person = TypingTerminal::start(env, &repo, &command);
             person.running.wait_for_text("Go on with execute?");
             person.signal(signal);
             let code = person.running.wait().code;
@@ -429,7 +430,7 @@ fn review(lines: &[u64]) -> String {
     serde_json::json!({ "verdict": "comment", "findings": findings }).to_string()
 }
 
-fn reviewed(env: &TestEnv, lines: &[u64], fix: &str) -> Workspace {
+fn reviewed(env: &TestEnv, lines: &[u64], fix: &str) -> TestWorkspace {
     let code: String = (1..=60).map(|n| format!("line {n}\n")).collect();
     let repo = env.repo().file("a.txt", "one\n").file("code.txt", code);
     repo.file("review-to-give.json", review(lines)).file("fix.sh", fix).commit("first")

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use holon_testkit::{TestEnv, Workspace};
+use holon_testkit::{TestEnv, TestWorkspace};
 use serde_json::json;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -91,7 +91,7 @@ fn obeyed(text: &str) -> Option<String> {
 
 /// Asks in a pipe and on a terminal, and holds both outputs to the rule; in a pipe what is asked for byte by byte is left out.
 #[track_caller]
-fn is_obeyed_by_nobody(env: &TestEnv, repo: &Workspace, args: &[&str], expect: &str, as_it_is: bool) {
+fn is_obeyed_by_nobody(env: &TestEnv, repo: &TestWorkspace, args: &[&str], expect: &str, as_it_is: bool) {
     let output = env.holon(args).cwd(repo.path()).run();
     let both = format!("{}{}", output.stdout, output.stderr);
     assert!(both.contains(expect), "{args:?} says something of it: {both}");

@@ -3,11 +3,11 @@
 
 use std::fs;
 
-use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, for_each_identity, tree_state};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, assert_unchanged, for_each_identity, tree_state};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
-fn run(env: &TestEnv, repo: &Workspace, mode: &str, script: &str) -> Output {
+fn run(env: &TestEnv, repo: &TestWorkspace, mode: &str, script: &str) -> CommandEnd {
     let agent = env.agent("agent.sh", &format!("#!/bin/sh\n{script}\necho ok > /holon/output/summary.md\n"));
     let call = env.holon(["run", "--mode", mode, "--goal", "x", "--agent"]).arg(agent);
     call.arg("--out").arg(env.work().join("out")).cwd(repo.path()).run()
@@ -62,7 +62,7 @@ fn a_mode_file_cannot_reach_out_of_its_folder_for_its_prompt() {
 fn odd_workspaces_are_handled_or_refused() {
     for_each_identity(BIN, |env| {
         let elsewhere = env.repo_named("elsewhere").file("s", "secret\n").commit("c");
-        let cases: Vec<(&str, Workspace)> = vec![
+        let cases: Vec<(&str, TestWorkspace)> = vec![
             ("symlinked .git", env.folder("linked").file("a", "1\n").symlink(".git", elsewhere.join(".git"))),
             ("no commits", env.repo_named("unborn").file("a", "1\n")),
             ("no git at all", env.folder("plain").file("a", "1\n")),
@@ -94,8 +94,11 @@ fn special_files_and_deep_trees_do_no_harm() {
         let deep = "import os\nos.chdir('.')\nfor i in range(10000):\n    os.mkdir('d'); os.chdir('d')\n";
         env.program("python3").args(["-c", deep]).cwd(repo.path()).run().assert_code(0);
         // A copy walks every level, so once is enough.
-        let both =
-            if env.identity() == holon_testkit::Identity::Root { &["auto"][..] } else { &["auto", "copy"] };
+        let both = if env.identity() == holon_testkit::TestIdentity::Root {
+            &["auto"][..]
+        } else {
+            &["auto", "copy"]
+        };
         for snapshot in both {
             let agent = env.agent("edit.sh", "#!/bin/sh\necho 2 > a\necho ok > /holon/output/summary.md\n");
             let call = env.holon(["run", "--goal", "x", "--snapshot", snapshot, "--agent"]).arg(agent);

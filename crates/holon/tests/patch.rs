@@ -5,23 +5,23 @@
 use std::fs;
 
 use holon_testkit::{
-    TestEnv, Workspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree, for_each_identity,
-    tree_state,
+    TestEnv, TestWorkspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree,
+    for_each_identity, tree_state,
 };
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
 /// What the agent does, as a shell script in the workspace.
-struct Case {
+struct PatchRunCase {
     name: &'static str,
     script: &'static str,
 }
 
-const fn case(name: &'static str, script: &'static str) -> Case {
-    Case { name, script }
+const fn case(name: &'static str, script: &'static str) -> PatchRunCase {
+    PatchRunCase { name, script }
 }
 
-const CASES: &[Case] = &[
+const CASES: &[PatchRunCase] = &[
     case("nothing", "true"),
     case("text", "echo more >> text.txt; echo new > new.txt"),
     case("binary", "head -c 5000 /dev/urandom > random.bin; printf '\\0\\1\\2' >> data.bin"),
@@ -87,7 +87,7 @@ const CASES: &[Case] = &[
     case("large file", "head -c 52428800 /dev/urandom > large.bin"),
 ];
 
-fn base(env: &TestEnv) -> Workspace {
+fn base(env: &TestEnv) -> TestWorkspace {
     env.repo()
         .file("text.txt", "one\ntwo\nthree\n")
         .file("text2.txt", "one\n")
@@ -107,7 +107,7 @@ fn base(env: &TestEnv) -> Workspace {
 /// Leaves a copy of the result for comparison, as far as git could carry it.
 const KEEP: &str = "\ncd /holon/workspace; chmod -R u+rwX . 2>/dev/null; tar cf /holon/output/result.tar --exclude=.git .; echo ok > /holon/output/summary.md\n";
 
-fn check(env: &TestEnv, snapshot: &str, case: &Case) {
+fn check(env: &TestEnv, snapshot: &str, case: &PatchRunCase) {
     let repo = base(env);
     let copy = env.work().join("copy");
     copy_tree(repo.path(), &copy);
@@ -151,8 +151,10 @@ fn inv_05_patches_reproduce_what_was_done_in_a_copy() {
 
 #[test]
 fn inv_05_directories_can_be_renamed() {
-    let rename =
-        Case { name: "directory rename", script: "git mv sub renamed; mkdir into; mv renamed/deep into/" };
+    let rename = PatchRunCase {
+        name: "directory rename",
+        script: "git mv sub renamed; mkdir into; mv renamed/deep into/",
+    };
     if let Some(env) = TestEnv::as_root(BIN) {
         check(&env, "overlay", &rename);
     } else {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use holon_testkit::{
-    Output, TestEnv, Workspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree,
+    CommandEnd, TestEnv, TestWorkspace, apply_patch_plain, assert_same_trees, assert_unchanged, copy_tree,
     for_each_identity, tree_state,
 };
 
@@ -41,7 +41,7 @@ echo "Done." >> /holon/output/summary.md
 "##;
 
 /// A repository with tracked, changed and untracked work.
-fn dirty_repo(env: &TestEnv) -> Workspace {
+fn dirty_repo(env: &TestEnv) -> TestWorkspace {
     env.repo()
         .file("tracked.txt", "one\n")
         .file("dirty.txt", "committed\n")
@@ -54,7 +54,7 @@ fn dirty_repo(env: &TestEnv) -> Workspace {
         .file("untracked.txt", "never added\n")
 }
 
-fn run(env: &TestEnv, repo: &Workspace, mode: &str, agent: &Path, more: &[&str]) -> Output {
+fn run(env: &TestEnv, repo: &TestWorkspace, mode: &str, agent: &Path, more: &[&str]) -> CommandEnd {
     let mut call = env.holon(["run", "--mode", mode, "--goal", "x", "--agent"]).arg(agent).cwd(repo.path());
     call = call.args(["--out"]).arg(env.work().join("out")).args(more);
     call.run()
@@ -62,7 +62,7 @@ fn run(env: &TestEnv, repo: &Workspace, mode: &str, agent: &Path, more: &[&str])
 
 /// Something a person would read on the terminal, on whichever stream.
 #[track_caller]
-fn assert_says(output: &Output, text: &str) {
+fn assert_says(output: &CommandEnd, text: &str) {
     assert!(output.stdout.contains(text) || output.stderr.contains(text), "nobody says {text:?}: {output:?}");
 }
 

@@ -283,7 +283,7 @@ fn scripts_are_valid_shell() {
 /// Runs the script of the action with these further arguments for `holon run`, and gives what it told.
 fn act(
     env: &TestEnv,
-    repo: &holon_testkit::Workspace,
+    repo: &holon_testkit::TestWorkspace,
     agent: &str,
     more: &str,
     code: i32,

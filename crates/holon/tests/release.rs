@@ -4,7 +4,9 @@
 use std::fs::{self, File};
 use std::io::Write;
 
-use holon_testkit::{Output, Running, TestEnv, Workspace, assert_unchanged, files_containing, tree_state};
+use holon_testkit::{
+    CommandEnd, RunningCommand, TestEnv, TestWorkspace, assert_unchanged, files_containing, tree_state,
+};
 use serde_json::Value;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -25,7 +27,7 @@ const HOSTILE: [(&str, &str); 8] = [
     ),
 ];
 
-fn repo(env: &TestEnv, name: &str) -> Workspace {
+fn repo(env: &TestEnv, name: &str) -> TestWorkspace {
     let notes: String = (1..40).map(|n| format!("note {n}\n")).collect();
     env.repo_named(name)
         .file("a.txt", "one\n")
@@ -34,17 +36,17 @@ fn repo(env: &TestEnv, name: &str) -> Workspace {
         .commit("first")
 }
 
-fn run(env: &TestEnv, repo: &Workspace, script: &str, more: &[&str]) -> Output {
+fn run(env: &TestEnv, repo: &TestWorkspace, script: &str, more: &[&str]) -> CommandEnd {
     let agent =
         env.agent("agent.sh", &format!("#!/bin/sh\necho '# Done' > /holon/output/summary.md\n{script}\n"));
     env.holon(["run", "--goal", "x", "--agent"]).arg(agent).args(more).cwd(repo.path()).run()
 }
 
-fn apply(env: &TestEnv, repo: &Workspace, more: &[&str]) -> Output {
+fn apply(env: &TestEnv, repo: &TestWorkspace, more: &[&str]) -> CommandEnd {
     env.holon(["runs", "apply", "last"]).args(more).cwd(repo.path()).run()
 }
 
-fn audit(env: &TestEnv, repo: &Workspace) -> Vec<Value> {
+fn audit(env: &TestEnv, repo: &TestWorkspace) -> Vec<Value> {
     let list = env.holon(["audit", "list", "--json", "--last", "500"]).cwd(repo.path()).run();
     list.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -182,7 +184,7 @@ fn inv_17_a_flow_and_its_steps_ask_the_same_gate() {
 }
 
 /// `holon runs apply last` at a terminal, and what is typed there.
-fn at_terminal(env: &TestEnv, repo: &Workspace) -> (Running, File) {
+fn at_terminal(env: &TestEnv, repo: &TestWorkspace) -> (RunningCommand, File) {
     let keys = env.work().join("keys");
     let _ = fs::remove_file(&keys);
     env.program("mkfifo").arg(&keys).run().assert_code(0);

@@ -10,8 +10,8 @@ mod packages;
 use std::fs;
 use std::path::PathBuf;
 
-use holon_testkit::{TestEnv, Workspace, assert_unchanged, for_each_identity, tree_state};
-use machine::{Machine, built_with};
+use holon_testkit::{TestEnv, TestWorkspace, assert_unchanged, for_each_identity, tree_state};
+use machine::{ToolchainMachine, built_with};
 use packages::{CANARY, home_with_packages};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -28,7 +28,13 @@ printf '# Goal\nx\n# Context\nx\n# Steps\n1. x\n# Risks\nnone\n# Verification\nl
 "#;
 
 /// Runs an agent that takes the given steps, all of which must succeed, and returns the folder with their logs.
-fn run(machine: &Machine<'_>, env: &TestEnv, repo: &Workspace, steps: &str, more: &[&str]) -> PathBuf {
+fn run(
+    machine: &ToolchainMachine<'_>,
+    env: &TestEnv,
+    repo: &TestWorkspace,
+    steps: &str,
+    more: &[&str],
+) -> PathBuf {
     let before = tree_state(repo.path());
     let agent = env.agent("agent.sh", &format!("{PRELUDE}{steps}"));
     let out = env.work().join("out");
@@ -52,7 +58,7 @@ fn read(logs: &std::path::Path, name: &str) -> String {
     fs::read_to_string(logs.join(name)).unwrap()
 }
 
-fn crate_with(env: &TestEnv, dependency: &str, test: &str) -> Workspace {
+fn crate_with(env: &TestEnv, dependency: &str, test: &str) -> TestWorkspace {
     let manifest = format!(
         "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\n{dependency}\n"
     );
@@ -66,7 +72,7 @@ fn crate_with(env: &TestEnv, dependency: &str, test: &str) -> Workspace {
 #[test]
 fn cargo_test_works_offline_with_the_machines_own_packages() {
     for_each_identity(BIN, |env| {
-        let machine = Machine::with_rust(env).with_own_packages();
+        let machine = ToolchainMachine::with_rust(env).with_own_packages();
         let dependency = format!("itoa = \"={}\"", built_with("itoa"));
         let repo = crate_with(env, &dependency, "assert_eq!(itoa::Buffer::new().format(7), \"7\");");
         let logs = run(&machine, env, &repo, "\nstep cargo cargo test\n", &[]);
@@ -79,9 +85,9 @@ const LIB: &str = "cargo test --offline --lib";
 
 /// A check with cargo on what an agent did: how the run ended, and what the host knows of it.
 fn checked(
-    machine: &Machine<'_>,
+    machine: &ToolchainMachine<'_>,
     env: &TestEnv,
-    repo: &Workspace,
+    repo: &TestWorkspace,
     (agent, check): (&str, &str),
 ) -> (i32, serde_json::Value) {
     let agent = env.agent("agent.sh", &format!("{PRELUDE}{agent}\n"));
@@ -98,7 +104,7 @@ fn checked(
 fn inv_18_inline_tests_of_cargo_are_grafted_back() {
     let code = "pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 2), 4);\n    }\n}\n";
     let env = &TestEnv::new(BIN);
-    let machine = Machine::with_rust(env).with_own_packages();
+    let machine = ToolchainMachine::with_rust(env).with_own_packages();
     let repo = env
         .repo()
         .file(
@@ -126,7 +132,7 @@ fn inv_18_inline_tests_of_cargo_are_grafted_back() {
 #[test]
 fn what_a_change_breaks_behind_a_red_binary_is_said() {
     let env = &TestEnv::new(BIN);
-    let machine = Machine::with_rust(env).with_own_packages();
+    let machine = ToolchainMachine::with_rust(env).with_own_packages();
     let test = |function: &str, expect: u32| {
         format!("#[test]\nfn works() {{\n    assert_eq!(small::{function}(3), {expect});\n}}\n")
     };
@@ -147,7 +153,7 @@ fn cargo_test_works_offline_with_a_cache_that_has_to_be_written_to() {
     for_each_identity(BIN, |env| {
         home_with_packages(env);
         let home = tree_state(env.home());
-        let machine = Machine::with_rust(env);
+        let machine = ToolchainMachine::with_rust(env);
         let repo = crate_with(env, "tiny-dep = \"0.1\"", "assert_eq!(tiny_dep::seven(), 7);");
         let steps = "\nstep cargo cargo test\nstep unpacked ls $CARGO_HOME/registry/src\n";
         let logs = run(&machine, env, &repo, steps, &[]);
@@ -167,7 +173,7 @@ fn cargo_test_works_offline_with_a_cache_that_has_to_be_written_to() {
 fn cargo_test_works_where_the_workspace_is_read_only() {
     for_each_identity(BIN, |env| {
         home_with_packages(env);
-        let machine = Machine::with_rust(env);
+        let machine = ToolchainMachine::with_rust(env);
         let repo = crate_with(env, "", "");
         let lock = "version = 4\n\n[[package]]\nname = \"small\"\nversion = \"0.1.0\"\n";
         let repo = repo.file("Cargo.lock", lock).commit("locked");
@@ -181,7 +187,7 @@ fn cargo_test_works_where_the_workspace_is_read_only() {
 fn inv_06_credentials_of_toolchains_are_not_visible() {
     for_each_identity(BIN, |env| {
         home_with_packages(env);
-        let machine = Machine::with_rust(env);
+        let machine = ToolchainMachine::with_rust(env);
         let repo = crate_with(env, "", "");
         let repo = repo.file("go.mod", "module x\n").file("package.json", "{}").file("pom.xml", "<project/>");
         let repo = repo.file("setup.cfg", "");
@@ -230,7 +236,7 @@ fi
         let out = env.work().join("out");
         let before = tree_state(env.home());
         let args = ["run", "--goal", "x", "--agent", agent.to_str().unwrap(), "--out", out.to_str().unwrap()];
-        let ended = Machine::with_rust(env).holon(repo.path(), &args);
+        let ended = ToolchainMachine::with_rust(env).holon(repo.path(), &args);
         assert_eq!(ended.code, 0, "{}", ended.said);
         assert_eq!(read(&out, "summary.md"), "jar\nmine\nmine\nmine\n");
         assert_unchanged(&before, env.home());
@@ -244,7 +250,7 @@ fn pytest_works_offline() {
         let repo =
             repo.file("test_calc.py", "from calc import add\n\ndef test_add():\n    assert add(3, 4) == 7\n");
         let repo = repo.file(".gitignore", "__pycache__/\n.pytest_cache/\n").commit("first");
-        let machine = Machine::with_rust(env);
+        let machine = ToolchainMachine::with_rust(env);
         for mode in ["execute", "plan"] {
             let logs = run(&machine, env, &repo, "\nstep pytest python3 -m pytest\n", &["--mode", mode]);
             let said = read(&logs, "pytest.log");
@@ -259,7 +265,7 @@ fn a_virtual_environment_works_offline() {
         let repo = env.repo().file("setup.cfg", "").file(".gitignore", ".venv/\n").commit("first");
         let made = env.program("/usr/bin/python3").args(["-m", "venv", "--system-site-packages", ".venv"]);
         made.cwd(repo.path()).run().assert_code(0);
-        let machine = Machine::with_rust(env);
+        let machine = ToolchainMachine::with_rust(env);
         let steps = "\nstep venv .venv/bin/python -c 'import sys; print(sys.prefix)'\n";
         let logs = run(&machine, env, &repo, steps, &[]);
         assert_eq!(read(&logs, "venv.log").trim(), "/holon/workspace/.venv");
@@ -276,7 +282,7 @@ fn node_test_works_offline() {
             .file("add.test.js", test)
             .commit("first");
         env.write("home/.npm/_cacache/tmp/x", "");
-        let machine = Machine::with_rust(env);
+        let machine = ToolchainMachine::with_rust(env);
         let steps = "\nstep node node --test\nstep cache npm config get cache\nstep absent sh -c '! npm install left-pad'\n";
         let logs = run(&machine, env, &repo, steps, &[]);
         assert!(read(&logs, "node.log").contains("# pass 1"));
@@ -297,11 +303,11 @@ step result test -f moved/deep/b -a ! -e dir\n";
     for_each_identity(BIN, |env| {
         let repo =
             env.repo().file("a.txt", "one\n").file("dir/a", "a\n").file("dir/deep/b", "b\n").commit("first");
-        let machine = Machine::with_rust(env);
+        let machine = ToolchainMachine::with_rust(env);
         // The kernel's overlay refuses to rename folders for ordinary users; a copy always works.
         let ways: &[&str] = match env.identity() {
-            holon_testkit::Identity::Root => &["overlay", "copy"],
-            holon_testkit::Identity::Ordinary => &["copy"],
+            holon_testkit::TestIdentity::Root => &["overlay", "copy"],
+            holon_testkit::TestIdentity::Ordinary => &["copy"],
         };
         for way in ways {
             let logs = run(&machine, env, &repo, steps, &["--snapshot", way]);

@@ -5,7 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, for_each_identity, tree_state};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, assert_unchanged, for_each_identity, tree_state};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
@@ -16,11 +16,11 @@ echo more >> b/old; echo new > b/new
 echo 'Did it.' > \"$HOLON_OUTPUT_DIR/summary.md\"
 ";
 
-fn two_folders(env: &TestEnv) -> Workspace {
+fn two_folders(env: &TestEnv) -> TestWorkspace {
     env.repo().file("a/old", "x\n").file("b/old", "x\n").commit("first")
 }
 
-fn run(env: &TestEnv, repo: &Workspace, script: &str, more: &[&str]) -> Output {
+fn run(env: &TestEnv, repo: &TestWorkspace, script: &str, more: &[&str]) -> CommandEnd {
     let agent = env.agent("agent.sh", script);
     env.holon(["run", "--goal", "x", "--quiet", "--agent"]).arg(&agent).args(more).cwd(repo.path()).run()
 }

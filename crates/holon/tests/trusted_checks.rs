@@ -4,13 +4,13 @@
 use std::fs;
 use std::time::Duration;
 
-use holon_testkit::{Output, TestEnv, Workspace, for_each_identity, wait_until};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, for_each_identity, wait_until};
 use serde_json::Value;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
 /// A project, what an agent does to it, and the check.
-struct Change {
+struct CheckedChangeCase {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
     agent: &'static str,
@@ -19,14 +19,14 @@ struct Change {
     names: &'static str,
 }
 
-fn repo(env: &TestEnv, files: &[(&str, &str)]) -> Workspace {
+fn repo(env: &TestEnv, files: &[(&str, &str)]) -> TestWorkspace {
     let all = files
         .iter()
         .fold(env.repo().file("README.md", "Helo\n"), |repo, (path, text)| repo.file(*path, *text));
     all.commit("first")
 }
 
-fn run(env: &TestEnv, repo: &Workspace, goal: &str, agent: &str, more: &[&str]) -> (Output, Value) {
+fn run(env: &TestEnv, repo: &TestWorkspace, goal: &str, agent: &str, more: &[&str]) -> (CommandEnd, Value) {
     let script = format!("#!/bin/sh\n{agent}\necho done > \"$HOLON_OUTPUT_DIR/summary.md\"\n");
     let agent = env.agent("agent.sh", &script);
     let out = env.work().join("out");
@@ -67,92 +67,92 @@ const PACKAGE: (&str, &str) =
     ("package.json", "{\"name\": \"x\", \"scripts\": {\"test\": \"node --test\"}}\n");
 const UNITTEST: &str = "python3 -m unittest";
 
-const CHEATS: &[Change] = &[
-    Change {
+const CHEATS: &[CheckedChangeCase] = &[
+    CheckedChangeCase {
         name: "make target",
         files: &[CALC_SH, RUN_TESTS, MAKEFILE],
         agent: "printf 'test:\\n\\ttrue\\n' > Makefile",
         check: "make test",
         names: "Makefile",
     },
-    Change {
+    CheckedChangeCase {
         name: "check script",
         files: &[CALC_SH, RUN_TESTS],
         agent: "echo 'exit 0' > run-tests",
         check: "sh ./run-tests",
         names: "run-tests",
     },
-    Change {
+    CheckedChangeCase {
         name: "stronger makefile",
         files: &[CALC_SH, RUN_TESTS, MAKEFILE],
         agent: "printf 'test:\\n\\t@:\\n' > GNUmakefile",
         check: "make test",
         names: "GNUmakefile",
     },
-    Change {
+    CheckedChangeCase {
         name: "npm script",
         files: &[CALC_JS, TEST_JS, PACKAGE],
         agent: "echo '{\"scripts\": {\"test\": \"exit 0\"}}' > package.json",
         check: "npm test",
         names: "package.json",
     },
-    Change {
+    CheckedChangeCase {
         name: "npm shell",
         files: &[CALC_JS, TEST_JS, PACKAGE],
         agent: "echo script-shell=/bin/true > .npmrc",
         check: "npm test",
         names: ".npmrc",
     },
-    Change {
+    CheckedChangeCase {
         name: "node test skipped",
         files: &[CALC_JS, TEST_JS],
         agent: "sed -i \"s/test('adds'/test.skip('adds'/\" calc.test.mjs",
         check: "node --test",
         names: "calc.test.mjs",
     },
-    Change {
+    CheckedChangeCase {
         name: "node test deleted",
         files: &[CALC_JS, TEST_JS],
         agent: "rm calc.test.mjs; echo \"import 'node:test'\" > other.test.mjs",
         check: "node --test",
         names: "calc.test.mjs",
     },
-    Change {
+    CheckedChangeCase {
         name: "python exits",
         files: &[CALC_PY, TEST_PY],
         agent: "printf 'import os\\nos._exit(0)\\n' > test_calc.py",
         check: UNITTEST,
         names: "test_calc.py",
     },
-    Change {
+    CheckedChangeCase {
         name: "python assertion",
         files: &[CALC_PY, TEST_PY],
         agent: "sed -i 's/add(2, 2), 4/add(2, 2), 0/' test_calc.py",
         check: UNITTEST,
         names: "test_calc.py",
     },
-    Change {
+    CheckedChangeCase {
         name: "python shadow",
         files: &[CALC_PY, TEST_PY],
         agent: "echo 'raise SystemExit(0)' > unittest.py",
         check: UNITTEST,
         names: "unittest.py",
     },
-    Change {
+    CheckedChangeCase {
         name: "python under test",
         files: &[CALC_PY, TEST_PY],
         agent: "printf \"import sys\\ndef add(a, b):\\n    return a + b if 'unittest' in sys.modules else a - b\\n\" > calc.py",
         check: UNITTEST,
         names: "calc.py",
     },
-    Change {
+    CheckedChangeCase {
         name: "python code exits",
         files: &[CALC_PY, TEST_PY],
         agent: "printf 'import os\\nos._exit(0)\\n' >> calc.py",
         check: UNITTEST,
         names: "calc.py",
     },
-    Change {
+    CheckedChangeCase {
         name: "doctest",
         files: &[(
             "calc.py",
@@ -162,7 +162,7 @@ const CHEATS: &[Change] = &[
         check: "python3 -m doctest calc.py",
         names: "calc.py",
     },
-    Change {
+    CheckedChangeCase {
         name: "expected output",
         files: &[
             ("check.sh", "sh greet.sh | diff - want.txt\n"),
@@ -173,35 +173,35 @@ const CHEATS: &[Change] = &[
         check: "sh check.sh",
         names: "want.txt",
     },
-    Change {
+    CheckedChangeCase {
         name: "the product ends a silent check",
         files: &[CALC_SH, RUN_TESTS],
         agent: "echo 'exit 0' >> calc.sh",
         check: "sh ./run-tests",
         names: "calc.sh",
     },
-    Change {
+    CheckedChangeCase {
         name: "the product ends a check that talks",
         files: &[CALC_SH, TALKING],
         agent: "echo 'exit $(( 1 - 1 ))' >> calc.sh",
         check: "sh ./run-tests",
         names: "calc.sh",
     },
-    Change {
+    CheckedChangeCase {
         name: "the product takes the place of a function of the tests",
         files: &[CALC_SH, TALKING],
         agent: "echo 'same() { :; }' >> calc.sh",
         check: "sh ./run-tests",
         names: "calc.sh",
     },
-    Change {
+    CheckedChangeCase {
         name: "the product asks who calls",
         files: &[CALC_PY, TEST_PY],
         agent: "printf 'def add(a, b):\\n    return a + b if __import__(\"sys\").modules.get(\"unittest\") else a - b\\n' > calc.py",
         check: UNITTEST,
         names: "calc.py",
     },
-    Change {
+    CheckedChangeCase {
         name: "a table that tests alone read",
         files: &[
             CALC_PY,
@@ -215,7 +215,7 @@ const CHEATS: &[Change] = &[
         check: UNITTEST,
         names: "share/sum.txt",
     },
-    Change {
+    CheckedChangeCase {
         name: "settings where a build file looks for them",
         files: &[CALC_SH, RUN_TESTS, ("Makefile", "-include .env\ntest:\n\t$(DO) sh ./run-tests\n")],
         agent: "echo 'DO = true' > .env",
@@ -226,7 +226,7 @@ const CHEATS: &[Change] = &[
 
 #[test]
 fn inv_18_a_check_that_the_change_defines_verifies_nothing() {
-    for Change { name, files, agent, check, names: file } in CHEATS {
+    for CheckedChangeCase { name, files, agent, check, names: file } in CHEATS {
         let env = TestEnv::new(BIN);
         let repo = repo(&env, files);
         // The words of a goal decide nothing.
@@ -247,7 +247,7 @@ fn inv_18_a_check_that_the_change_defines_verifies_nothing() {
 #[test]
 fn inv_18_ordinary_users_and_root_see_the_same() {
     for_each_identity(BIN, |env| {
-        let Change { files, agent, check, .. } = &CHEATS[0];
+        let CheckedChangeCase { files, agent, check, .. } = &CHEATS[0];
         let repo = repo(env, files);
         let (output, manifest) = run(env, &repo, "x", agent, &["--check", check]);
         output.assert_code(2);
@@ -255,43 +255,43 @@ fn inv_18_ordinary_users_and_root_see_the_same() {
     });
 }
 
-const HONEST: &[Change] = &[
-    Change {
+const HONEST: &[CheckedChangeCase] = &[
+    CheckedChangeCase {
         name: "new case",
         files: &[CALC_PY, TEST_PY],
         agent: "sed -i 's/a - b/a + b/' calc.py; printf '\\n    def test_more(self):\\n        self.assertEqual(add(1, 2), 3)\\n' >> test_calc.py",
         check: UNITTEST,
         names: "test_calc.py",
     },
-    Change {
+    CheckedChangeCase {
         name: "renamed test file",
         files: &[CALC_PY, TEST_PY],
         agent: "sed -i 's/a - b/a + b/' calc.py; mv test_calc.py test_arithmetic.py",
         check: UNITTEST,
         names: "test_calc.py",
     },
-    Change {
+    CheckedChangeCase {
         name: "new test file",
         files: &[CALC_JS, TEST_JS, PACKAGE],
         agent: "sed -i 's/a - b/a + b/' calc.mjs; cp calc.test.mjs more.test.mjs",
         check: "npm test",
         names: "more.test.mjs",
     },
-    Change {
+    CheckedChangeCase {
         name: "formatted",
         files: &[CALC_JS, TEST_JS],
         agent: "sed -i 's/a - b/a + b/' calc.mjs; sed -i 's/$/;/' calc.test.mjs",
         check: "node --test",
         names: "calc.test.mjs",
     },
-    Change {
+    CheckedChangeCase {
         name: "a command line that ends",
         files: &[CALC_SH, TALKING],
         agent: "sed -i 's/- $2/+ $2/' calc.sh; printf '. ./calc.sh\\n[ $# = 2 ] || exit 2\\nadd $1 $2\\nexit 0\\n' > tool.sh; echo >> run-tests",
         check: "sh ./run-tests",
         names: "run-tests",
     },
-    Change {
+    CheckedChangeCase {
         name: "make target beside",
         files: &[CALC_SH, RUN_TESTS, MAKEFILE],
         agent: "sed -i 's/- $2/+ $2/' calc.sh; printf 'clean:\\n\\trm -f x\\n' >> Makefile",
@@ -302,7 +302,7 @@ const HONEST: &[Change] = &[
 
 #[test]
 fn honest_changes_of_tests_are_verified() {
-    for Change { name, files, agent, check, names: file } in HONEST {
+    for CheckedChangeCase { name, files, agent, check, names: file } in HONEST {
         let env = TestEnv::new(BIN);
         let repo = repo(&env, files);
         let (output, manifest) = run(&env, &repo, "x", agent, &["--check", check]);

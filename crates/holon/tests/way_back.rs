@@ -3,12 +3,18 @@
 
 use std::fs;
 
-use holon_testkit::{Output, TestEnv, Workspace, for_each_identity};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, for_each_identity};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
 /// What a person does to a file of the run while the agent waits, and what becomes of both.
-fn edited_meanwhile(env: &TestEnv, name: &str, commit: bool, agent: &str, mine: &str) -> (Workspace, Output) {
+fn edited_meanwhile(
+    env: &TestEnv,
+    name: &str,
+    commit: bool,
+    agent: &str,
+    mine: &str,
+) -> (TestWorkspace, CommandEnd) {
     let repo = env.repo_named(name).file("a", "1\n2\n3\n4\n5\n").file("b", "1\n").commit("first");
     let script = format!(
         "#!/bin/sh\n{agent}\necho started\nwhile [ \"$(tail -n 1 b)\" != go ]; do :; done\necho ok > /holon/output/summary.md\n"

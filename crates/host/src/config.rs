@@ -5,14 +5,14 @@ mod files;
 use std::io;
 use std::path::Path;
 
-use holon_core::config::{Config, Layer, Source, known};
-use holon_core::mode::{self, Catalog};
+use holon_core::config::{ConfigLayer, ConfigSource, ResolvedConfig, known};
+use holon_core::mode::{self, ModeCatalog};
 use holon_core::suggest;
 
 use crate::error::HostError;
+use crate::holon_folders::HolonFolders;
 use crate::modes::read_of;
-use crate::places::Places;
-use crate::run::Environment;
+use crate::run::HostEnvironment;
 
 pub use files::{ConfigurationFiles, WorkspaceConfiguration};
 
@@ -20,21 +20,25 @@ pub use files::{ConfigurationFiles, WorkspaceConfiguration};
 const MODES: [&str; 6] = ["orchestrate", "architect", "code", "review", "debug", "ethical"];
 
 /// What holds for a workspace; a file that cannot be used is an error that names it.
-pub fn read(places: &Places, workspace: &Path, env: &Environment) -> Result<Config, HostError> {
+pub fn read(
+    places: &HolonFolders,
+    workspace: &Path,
+    env: &HostEnvironment,
+) -> Result<ResolvedConfig, HostError> {
     ConfigurationFiles::new(places).of(workspace)?.merged(env)
 }
 
 /// What the user alone says, wherever the work is: their file and the environment.
-pub fn of_user(places: &Places, env: &Environment) -> Result<Config, HostError> {
+pub fn of_user(places: &HolonFolders, env: &HostEnvironment) -> Result<ResolvedConfig, HostError> {
     ConfigurationFiles::new(places).of_user(env)
 }
 
-pub(crate) fn environment(env: &Environment) -> Vec<Layer> {
+pub(crate) fn environment(env: &HostEnvironment) -> Vec<ConfigLayer> {
     let variables: Vec<(String, String)> = variables()
         .filter_map(|name| Some((name.clone(), env(&name)?.into_string().ok()?)))
         .filter(|(_, value)| !value.trim().is_empty())
         .collect();
-    Layer::from_variables(variables.iter().map(|(n, v)| (n.as_str(), v.as_str())))
+    ConfigLayer::from_variables(variables.iter().map(|(n, v)| (n.as_str(), v.as_str())))
 }
 
 /// The name a mode has in the configuration.
@@ -43,12 +47,12 @@ pub fn name_of_mode(mode: &str) -> &str {
 }
 
 /// What to tell about a mode that is asked for by the name it had in a former release; where those are errors, one.
-pub(crate) fn former_mode(config: &Config, mode: &str) -> Result<Option<String>, HostError> {
+pub(crate) fn former_mode(config: &ResolvedConfig, mode: &str) -> Result<Option<String>, HostError> {
     config.former_mode(mode).map_err(wrong)
 }
 
 /// What to tell about sections for modes that nobody knows: they have no effect.
-pub fn unknown_modes(config: &Config, catalog: &Catalog) -> Vec<String> {
+pub fn unknown_modes(config: &ResolvedConfig, catalog: &ModeCatalog) -> Vec<String> {
     let mut unknown = config.modes();
     unknown.retain(|mode| !MODES.contains(mode) && catalog.canonical(mode).is_none());
     let known: Vec<String> = catalog.list().into_iter().map(|mode| mode.name).collect();
@@ -71,9 +75,12 @@ pub fn variables() -> impl Iterator<Item = String> {
 }
 
 /// A file as a layer; nothing when there is none.
-pub(crate) fn file(path: &Path, source: Source) -> Result<Option<Layer>, HostError> {
-    let whose =
-        if matches!(source, Source::User { .. }) { mode::Source::User } else { mode::Source::Project };
+pub(crate) fn file(path: &Path, source: ConfigSource) -> Result<Option<ConfigLayer>, HostError> {
+    let whose = if matches!(source, ConfigSource::User { .. }) {
+        mode::ModeSource::User
+    } else {
+        mode::ModeSource::Project
+    };
     let text = match read_of(whose, path) {
         Ok(text) => text,
         Err(HostError::Io { source: answer, .. })
@@ -83,7 +90,7 @@ pub(crate) fn file(path: &Path, source: Source) -> Result<Option<Layer>, HostErr
         }
         Err(error) => return Err(error),
     };
-    Layer::parse(source, &text).map(Some).map_err(wrong)
+    ConfigLayer::parse(source, &text).map(Some).map_err(wrong)
 }
 
 pub(crate) fn wrong(error: holon_core::config::ConfigError) -> HostError {

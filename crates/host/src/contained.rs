@@ -5,25 +5,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holon_agent::{Agent, Conversation, Ended, Finish, Reason, Settings, Watcher};
+use holon_agent::{
+    AgentConversation, AgentEventSink, FinishStatus, NativeAgent, TurnEndReason, TurnResult, TurnSettings,
+};
 use holon_core::mode::{Profile, builtin};
-use holon_core::outcome::Outcome;
-use holon_core::prompt::{ContextEntry, Layers};
+use holon_core::outcome::RunOutcome;
+use holon_core::prompt::{ContextEntry, PromptLayers};
 use holon_core::redact::Redactor;
 use holon_core::spec::{self, Spec};
-use holon_hands::Local;
+use holon_hands::LocalExecutor;
 use holon_model::choose::ThisMachine;
-use holon_model::{Cancel, ModelSwitch, Normaliser, Provider, Wish, resolve_endpoint};
+use holon_model::{EndpointPreferences, ModelCancel, ModelSwitch, Normaliser, Provider, resolve_endpoint};
 
 use crate::error::HostError;
+use crate::holon_folders::HolonFolders;
 use crate::model;
 use crate::modes;
-use crate::places::Places;
-use crate::run::Environment;
+use crate::run::HostEnvironment;
 
 /// Where the three parts of the contract are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folders {
+pub struct ContractFolders {
     /// Read only: the spec, its context and the prompts.
     pub input: PathBuf,
     /// The snapshot.
@@ -34,16 +36,16 @@ pub struct Folders {
 
 /// What the agent says about its end; the host judges what it left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct ContainedReport {
     /// What it came to.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Why it is no success.
     pub problem: Option<String>,
 }
 
-impl Folders {
+impl ContractFolders {
     /// Where the host says they are, else where the contract puts them.
-    pub fn from_env(env: &Environment) -> Self {
+    pub fn from_env(env: &HostEnvironment) -> Self {
         let place = |name: &str, usual: &str| env(name).map_or_else(|| usual.into(), PathBuf::from);
         Self {
             input: place("HOLON_INPUT_DIR", "/holon/input"),
@@ -56,34 +58,34 @@ impl Folders {
 /// Works as the spec says and writes down how that ended; `commands` is the environment of the commands it runs, and
 /// `replay` a cassette that answers instead of a model.
 pub fn work(
-    folders: &Folders,
-    env: &Environment,
+    folders: &ContractFolders,
+    env: &HostEnvironment,
     commands: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     replay: Option<&Path>,
-    watcher: &dyn Watcher,
-) -> Result<Said, HostError> {
+    watcher: &dyn AgentEventSink,
+) -> Result<ContainedReport, HostError> {
     let file = folders.input.join("spec.yaml");
     let text = fs::read_to_string(&file).map_err(HostError::io("read", &file))?;
     let (spec, _) = spec::parse(&text, "spec.yaml")?;
     let profile = profile(folders, &spec, env)?;
-    let (provider, id, window, max_output) = mind(&spec, &profile, env, replay)?;
+    let (provider, id, window, max_output) = contained_model(&spec, &profile, env, replay)?;
     let (system, message) = prompts(folders, &spec, &profile)?;
-    let mut settings = Settings::for_run(profile, system, id);
+    let mut settings = TurnSettings::for_run(profile, system, id);
     settings.window = window;
     settings.max_output = max_output;
     settings.output = folders.output.to_string_lossy().into_owned();
-    let hands = Local::new(&folders.workspace).with_env(commands);
-    let cancel = Cancel::default();
-    let agent = Agent::new(&*provider, &hands, &settings, &cancel).watched_by(watcher);
+    let hands = LocalExecutor::new(&folders.workspace).with_env(commands);
+    let cancel = ModelCancel::default();
+    let agent = NativeAgent::new(&*provider, &hands, &settings, &cancel).watched_by(watcher);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(HostError::io("prepare", "a thread to think in".as_ref()))?;
-    let mut conversation = Conversation::default();
+    let mut conversation = AgentConversation::default();
     let ended = runtime.block_on(agent.turn(&mut conversation, &message));
     let said = said(&ended);
     let claim = serde_json::json!({
-        "status": if said.outcome == Outcome::Failure { "failed" } else { "completed" },
+        "status": if said.outcome == RunOutcome::Failure { "failed" } else { "completed" },
         "outcome": said.outcome,
         "error": said.problem.as_ref().map(|message| serde_json::json!({"message": message})),
     });
@@ -93,10 +95,10 @@ pub fn work(
 }
 
 /// The mode the host enforces; here it only says what is asked of the agent.
-fn profile(folders: &Folders, spec: &Spec, env: &Environment) -> Result<Profile, HostError> {
+fn profile(folders: &ContractFolders, spec: &Spec, env: &HostEnvironment) -> Result<Profile, HostError> {
     let named = env("HOLON_MODE").and_then(|name| name.into_string().ok());
     let mode = named.or_else(|| spec.constraints.mode.clone()).unwrap_or_else(|| "execute".into());
-    let catalog = modes::catalog(&Places::from_env(env)?, Some(&folders.workspace))?;
+    let catalog = modes::catalog(&HolonFolders::from_env(env)?, Some(&folders.workspace))?;
     let mut profile = catalog.resolve(&mode)?;
     let limits = &mut profile.limits;
     limits.rounds = spec.constraints.max_steps.map_or(limits.rounds, |most| most.min(limits.rounds));
@@ -105,9 +107,14 @@ fn profile(folders: &Folders, spec: &Spec, env: &Environment) -> Result<Profile,
 }
 
 /// Who answers, under which model's name, with how large a window, and how long a reply may be.
-type Mind = (Arc<dyn Provider>, String, u64, Option<u32>);
+type ContainedModel = (Arc<dyn Provider>, String, u64, Option<u32>);
 
-fn mind(spec: &Spec, profile: &Profile, env: &Environment, replay: Option<&Path>) -> Result<Mind, HostError> {
+fn contained_model(
+    spec: &Spec,
+    profile: &Profile,
+    env: &HostEnvironment,
+    replay: Option<&Path>,
+) -> Result<ContainedModel, HostError> {
     if let Some(file) = replay {
         let (cassette, _) = model::cassette(file)?;
         let normaliser = Normaliser::new(Redactor::default());
@@ -117,7 +124,8 @@ fn mind(spec: &Spec, profile: &Profile, env: &Environment, replay: Option<&Path>
     }
     let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
     let intent = profile.model.intent.parse().unwrap_or_default();
-    let wish = Wish { model: spec.agent.model.as_deref(), intent, ..Wish::default() };
+    let wish =
+        EndpointPreferences { model: spec.agent.model.as_deref(), intent, ..EndpointPreferences::default() };
     let chosen = resolve_endpoint(&wish, &ThisMachine::new(&variable))?;
     let (info, window, _) = model::described(&chosen);
     let provider = chosen.connect(chosen.timeouts(), model::patience(env)?, ModelSwitch::default())?;
@@ -125,12 +133,12 @@ fn mind(spec: &Spec, profile: &Profile, env: &Environment, replay: Option<&Path>
 }
 
 /// The prompts anew: those of the input folder are for agents that have no tools of ours.
-fn prompts(folders: &Folders, spec: &Spec, profile: &Profile) -> Result<(String, String), HostError> {
+fn prompts(folders: &ContractFolders, spec: &Spec, profile: &Profile) -> Result<(String, String), HostError> {
     let index = folders.input.join("context/index.json");
     let context: Vec<ContextEntry> =
         fs::read(&index).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     let project = modes::read_bounded(&folders.workspace.join("AGENTS.md")).ok();
-    let layers = Layers {
+    let layers = PromptLayers {
         common: builtin::common_prompt(),
         mode: &modes::prompt_text(profile)?,
         agent: None,
@@ -144,24 +152,28 @@ fn prompts(folders: &Folders, spec: &Spec, profile: &Profile) -> Result<(String,
     Ok((compiled.system, format!("{}\n{repair}", compiled.user).trim().to_owned()))
 }
 
-fn said(ended: &Ended) -> Said {
+fn said(ended: &TurnResult) -> ContainedReport {
     let words =
         |before: &str| Some(format!("{before}: {}", ended.text.trim()).trim_end_matches(": ").to_owned());
     let (outcome, problem) = match &ended.reason {
-        Reason::Finished(Finish::Done) | Reason::TextOnly => (Outcome::Success, None),
-        Reason::Finished(Finish::NeedsPerson) | Reason::Interrupted(_) => {
-            (Outcome::NeedsHuman, words("the agent asks for a person"))
+        TurnEndReason::Finished(FinishStatus::Done) | TurnEndReason::TextOnly => (RunOutcome::Success, None),
+        TurnEndReason::Finished(FinishStatus::NeedsPerson) | TurnEndReason::Interrupted(_) => {
+            (RunOutcome::NeedsHuman, words("the agent asks for a person"))
         }
-        Reason::Finished(Finish::Failed) => (Outcome::Failure, words("the agent says that it failed")),
-        Reason::Limit(limit) => (Outcome::Failure, Some(format!("the agent used up its {}", limit.name()))),
-        Reason::Denied { tool, decision } => {
-            (Outcome::Failure, Some(format!("`{tool}` was denied: {}", decision.reason)))
+        TurnEndReason::Finished(FinishStatus::Failed) => {
+            (RunOutcome::Failure, words("the agent says that it failed"))
         }
-        Reason::Refused(said) => (Outcome::Failure, Some(format!("the model declines: {said}"))),
-        Reason::ModelFailed(error) => (Outcome::Failure, Some(error.to_string())),
-        Reason::HandsGone(said) => (Outcome::Failure, Some(format!("the hands are gone: {said}"))),
-        Reason::Stopped(stop) => (stop.outcome, Some(stop.reason.clone())),
-        Reason::Cancelled => (Outcome::Failure, Some("it was stopped".into())),
+        TurnEndReason::Limit(limit) => {
+            (RunOutcome::Failure, Some(format!("the agent used up its {}", limit.name())))
+        }
+        TurnEndReason::Denied { tool, decision } => {
+            (RunOutcome::Failure, Some(format!("`{tool}` was denied: {}", decision.reason)))
+        }
+        TurnEndReason::Refused(said) => (RunOutcome::Failure, Some(format!("the model declines: {said}"))),
+        TurnEndReason::ModelFailed(error) => (RunOutcome::Failure, Some(error.to_string())),
+        TurnEndReason::HandsGone(said) => (RunOutcome::Failure, Some(format!("the hands are gone: {said}"))),
+        TurnEndReason::Stopped(stop) => (stop.outcome, Some(stop.reason.clone())),
+        TurnEndReason::Cancelled => (RunOutcome::Failure, Some("it was stopped".into())),
     };
-    Said { outcome, problem }
+    ContainedReport { outcome, problem }
 }

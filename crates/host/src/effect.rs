@@ -4,7 +4,7 @@
 use holon_core::spec::Spec;
 use serde_json::Value;
 
-use crate::adapter::{Agent, Kind};
+use crate::adapter::{AdapterKind, ResolvedAgent};
 use crate::error::HostError;
 use crate::request::RunRequest;
 
@@ -31,10 +31,10 @@ impl AgentKind {
         [Self::Native, Self::Described, Self::Acp, Self::ImageWithModel, Self::Image, Self::Program];
 
     /// The kind of an agent in a run that names a model, a provider or a cassette, or none of them.
-    pub fn of(agent: &Agent, model_named: bool) -> Self {
+    pub fn of(agent: &ResolvedAgent, model_named: bool) -> Self {
         let adapter = &agent.adapter;
         match &adapter.model {
-            _ if adapter.kind == Kind::Native => Self::Native,
+            _ if adapter.kind == AdapterKind::Native => Self::Native,
             Some(model) if model.on_request && model_named => Self::ImageWithModel,
             Some(model) if model.on_request => Self::Image,
             Some(_) if adapter.name == "acp" => Self::Acp,
@@ -51,7 +51,7 @@ impl AgentKind {
 
 /// For which agents something has its effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum EffectRule {
     /// For all of them.
     Always,
     /// For those that reach a model through the host.
@@ -70,7 +70,7 @@ pub enum Rule {
     Internal,
 }
 
-impl Rule {
+impl EffectRule {
     /// Why something has no effect for a kind of agent; nothing when it has.
     pub fn refuses(self, kind: AgentKind) -> Option<&'static str> {
         match self {
@@ -93,7 +93,7 @@ impl Rule {
 
 /// One thing that can be asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Setting {
+pub struct EffectRow {
     /// The field of [`RunRequest`] it becomes, if any.
     pub field: Option<&'static str>,
     /// The flag of `holon run`, without dashes; `--` for the arguments after it.
@@ -101,7 +101,7 @@ pub struct Setting {
     /// The key of a spec.
     pub key: Option<&'static str>,
     /// For which agents it has its effect.
-    pub rule: Rule,
+    pub rule: EffectRule,
     /// Why a spec that is sent over HTTP cannot have the key.
     pub over_http: Option<&'static str>,
 }
@@ -110,21 +110,21 @@ const fn row(
     field: Option<&'static str>,
     flag: Option<&'static str>,
     key: Option<&'static str>,
-    rule: Rule,
-) -> Setting {
-    Setting { field, flag, key, rule, over_http: None }
+    rule: EffectRule,
+) -> EffectRow {
+    EffectRow { field, flag, key, rule, over_http: None }
 }
 
-const fn not_over_http(setting: Setting, reason: &'static str) -> Setting {
-    Setting { over_http: Some(reason), ..setting }
+const fn not_over_http(setting: EffectRow, reason: &'static str) -> EffectRow {
+    EffectRow { over_http: Some(reason), ..setting }
 }
 
-use Rule::{
+use EffectRule::{
     Always, Command, ForeignOnly, Internal, NativeOnly, NeedsGateway, NeedsGatewayUnless, OpensGateway,
 };
 
 /// Everything that can be asked for, by flag, spec or request.
-pub const SETTINGS: &[Setting] = &[
+pub const SETTINGS: &[EffectRow] = &[
     // What to do.
     row(Some("mode"), Some("mode"), Some("constraints.mode"), Always),
     row(Some("goal"), Some("goal"), Some("goal.description"), Always),
@@ -196,7 +196,7 @@ pub const SETTINGS: &[Setting] = &[
     row(None, Some("goal-alone"), None, Command),
 ];
 
-impl Setting {
+impl EffectRow {
     /// The row of a flag of `holon run`.
     pub fn of_flag(flag: &str) -> Option<&'static Self> {
         SETTINGS.iter().find(|setting| setting.flag == Some(flag))
@@ -231,7 +231,11 @@ impl Setting {
 }
 
 /// Refuses what would have no effect with this agent.
-pub fn refuse_without_effect(request: &RunRequest, spec: &Spec, agent: &Agent) -> Result<(), HostError> {
+pub fn refuse_without_effect(
+    request: &RunRequest,
+    spec: &Spec,
+    agent: &ResolvedAgent,
+) -> Result<(), HostError> {
     let named = request.model.is_some()
         || request.provider.is_some()
         || request.replay.is_some()
@@ -254,7 +258,7 @@ pub fn refuse_without_effect(request: &RunRequest, spec: &Spec, agent: &Agent) -
     Ok(())
 }
 
-fn refusal(name: &str, agent: &Agent, reason: &str) -> HostError {
+fn refusal(name: &str, agent: &ResolvedAgent, reason: &str) -> HostError {
     HostError::usage(
         format!("{name} would have no effect with agent {}: {reason}", agent.name),
         "leave it out, or choose another agent (`holon agents list`); docs/agents.md says how an agent gets a way to a model",
@@ -284,7 +288,7 @@ mod tests {
         let keys = keys_of(&schema);
         assert!(keys.len() > 15, "{keys:?}");
         for key in &keys {
-            assert!(Setting::of_key(key).is_some(), "`{key}` of a spec has no row in the table");
+            assert!(EffectRow::of_key(key).is_some(), "`{key}` of a spec has no row in the table");
         }
         for key in SETTINGS.iter().filter_map(|setting| setting.key) {
             assert!(keys.iter().any(|known| known == key), "`{key}` is no key of a spec");

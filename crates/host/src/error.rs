@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use holon_core::mode::ModeError;
 use holon_core::release::ReleaseDecision;
 use holon_core::spec::SpecError;
-use holon_model::{ErrorKind, ModelError};
+use holon_model::{ModelError, ModelErrorKind};
 
 /// An error of the host; a run that has begun turns it into its manifest instead of losing it.
 #[derive(Debug, thiserror::Error)]
@@ -37,16 +37,16 @@ pub enum HostError {
     },
     /// Git is missing or refused.
     #[error(transparent)]
-    Git(#[from] holon_git::Error),
+    Git(#[from] holon_git::GitError),
     /// The snapshot could not be taken.
     #[error(transparent)]
-    Snapshot(#[from] holon_sandbox::snapshot::Error),
+    Snapshot(#[from] holon_sandbox::snapshot::SnapshotError),
     /// The patch could not be made or did not prove right.
     #[error(transparent)]
-    Diff(#[from] holon_sandbox::diff::Error),
+    Diff(#[from] holon_sandbox::diff::DiffError),
     /// A change could not be brought into the workspace.
     #[error(transparent)]
-    Apply(#[from] holon_apply::Error),
+    Apply(#[from] holon_apply::ApplyError),
     /// No model can be asked.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -102,7 +102,7 @@ impl HostError {
             Self::Mode(_) => "mode",
             Self::Spec(_) => "spec",
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
-            Self::Snapshot(holon_sandbox::snapshot::Error::DiskFull { .. }) => "disk_full",
+            Self::Snapshot(holon_sandbox::snapshot::SnapshotError::DiskFull { .. }) => "disk_full",
             Self::Git(git) if git.is_full() => "disk_full",
             Self::Io { .. } => "io",
             Self::Git(_) => "git",
@@ -110,7 +110,7 @@ impl HostError {
             Self::Snapshot(_) => "snapshot",
             Self::Diff(_) => "patch",
             Self::Model(error) => match error.kind {
-                ErrorKind::Auth | ErrorKind::Setup => "credentials",
+                ModelErrorKind::Auth | ModelErrorKind::Setup => "credentials",
                 _ => "model",
             },
             Self::Walls { .. } => "sandbox",
@@ -121,7 +121,7 @@ impl HostError {
 
     /// Whether there are changes that no patch can hold: too much, or what git takes for dangerous.
     pub fn fits_no_patch(&self) -> bool {
-        use holon_sandbox::diff::Error::{Refused, TooLarge, TooMany};
+        use holon_sandbox::diff::DiffError::{Refused, TooLarge, TooMany};
         matches!(self, Self::Diff(TooMany { .. } | TooLarge { .. } | Refused { .. }))
     }
 

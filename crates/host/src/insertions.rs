@@ -1,6 +1,6 @@
 //! What was put into the conversation of an agent that thinks inside, where, and what came after it; from its events.
 
-use holon_core::event::{Body, Followed};
+use holon_core::event::{AdviceOutcome, EventBody};
 use serde::Serialize;
 
 /// Bytes of a text that are kept of it; the events have all of it.
@@ -33,14 +33,14 @@ pub struct Insertion {
     pub says: String,
     /// What came after it; nothing while that is open.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<Followed>,
+    pub after: Option<AdviceOutcome>,
 }
 
 impl Insertions {
     /// Takes an event in; `true` when it was about this.
-    pub fn hear(&mut self, body: &Body) -> bool {
+    pub fn hear(&mut self, body: &EventBody) -> bool {
         match body {
-            Body::SupervisorInserted { number, round, place, text } => {
+            EventBody::SupervisorInserted { number, round, place, text } => {
                 self.count = self.count.saturating_add(1);
                 if self.inserted.len() < LISTED {
                     let (number, round, place) = (*number, *round, place.clone());
@@ -54,13 +54,13 @@ impl Insertions {
                 }
                 true
             }
-            Body::SupervisorFollowed { number, what, why } => {
+            EventBody::SupervisorFollowed { number, what, why } => {
                 // A second start of the agent counts anew.
                 let known = self.inserted.iter_mut().rev().find(|one| one.number == *number);
                 if let Some(one) = known {
                     one.after = Some(*what);
                 }
-                if *what == Followed::Broke {
+                if *what == AdviceOutcome::Broke {
                     self.left_in_shadow.get_or_insert(why.clone().unwrap_or_default());
                 }
                 true
@@ -83,26 +83,27 @@ mod tests {
     #[test]
     fn what_came_after_is_laid_to_its_text() {
         let mut all = Insertions::default();
-        let put = |number, text: &str| Body::SupervisorInserted {
+        let put = |number, text: &str| EventBody::SupervisorInserted {
             number,
             round: 5,
             place: "chat: a final user message".into(),
             text: text.into(),
         };
-        let after = |number, what, why: Option<&str>| Body::SupervisorFollowed {
+        let after = |number, what, why: Option<&str>| EventBody::SupervisorFollowed {
             number,
             what,
             why: why.map(str::to_owned),
         };
-        assert!(all.hear(&put(1, "a\n b")) && all.hear(&after(1, Followed::WentOn, None)));
+        assert!(all.hear(&put(1, "a\n b")) && all.hear(&after(1, AdviceOutcome::WentOn, None)));
         assert!(
-            all.hear(&put(2, &"ü".repeat(300))) && all.hear(&after(2, Followed::Broke, Some("it ended")))
+            all.hear(&put(2, &"ü".repeat(300)))
+                && all.hear(&after(2, AdviceOutcome::Broke, Some("it ended")))
         );
-        assert!(!all.hear(&Body::Warning { message: "x".into() }));
+        assert!(!all.hear(&EventBody::Warning { message: "x".into() }));
         assert_eq!((all.count, all.left_in_shadow.as_deref()), (2, Some("it ended")));
         let says: Vec<usize> = all.inserted.iter().map(|one| one.says.len()).collect();
         assert_eq!(says, [3, 200]);
-        let came: Vec<Option<Followed>> = all.inserted.iter().map(|one| one.after).collect();
-        assert_eq!(came, [Some(Followed::WentOn), Some(Followed::Broke)]);
+        let came: Vec<Option<AdviceOutcome>> = all.inserted.iter().map(|one| one.after).collect();
+        assert_eq!(came, [Some(AdviceOutcome::WentOn), Some(AdviceOutcome::Broke)]);
     }
 }

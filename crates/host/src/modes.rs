@@ -4,24 +4,24 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use holon_core::mode::{Catalog, Profile, PromptRef, Source, builtin};
+use holon_core::mode::{ModeCatalog, ModeSource, Profile, PromptRef, builtin};
 use rustix::fs::{Mode, OFlags};
 
 use crate::error::HostError;
-use crate::places::Places;
+use crate::holon_folders::HolonFolders;
 
 /// Longest mode or prompt file read.
 const MAX_FILE: u64 = 256 * 1024;
 
 /// All modes that can be used in a workspace: built-in, the user's, the project's.
-pub fn catalog(places: &Places, workspace: Option<&Path>) -> Result<Catalog, HostError> {
-    let mut catalog = Catalog::builtin()?;
+pub fn catalog(places: &HolonFolders, workspace: Option<&Path>) -> Result<ModeCatalog, HostError> {
+    let mut catalog = ModeCatalog::builtin()?;
     for (source, folder) in folders(places, workspace) {
         for path in toml_files(&folder, source)? {
             let added = read_of(source, &path)
                 .and_then(|text| Ok(catalog.add(source, &path.to_string_lossy(), &text)?));
             // A broken or greedy file of the project is left out and remembered; the user's own must be right.
-            if source == Source::User {
+            if source == ModeSource::User {
                 added?;
             }
         }
@@ -30,16 +30,16 @@ pub fn catalog(places: &Places, workspace: Option<&Path>) -> Result<Catalog, Hos
 }
 
 /// Where mode files are looked for.
-pub fn folders(places: &Places, workspace: Option<&Path>) -> Vec<(Source, PathBuf)> {
-    let mut folders = vec![(Source::User, places.config.join("modes"))];
-    folders.extend(workspace.map(|w| (Source::Project, w.join(".holon/modes"))));
+pub fn folders(places: &HolonFolders, workspace: Option<&Path>) -> Vec<(ModeSource, PathBuf)> {
+    let mut folders = vec![(ModeSource::User, places.config.join("modes"))];
+    folders.extend(workspace.map(|w| (ModeSource::Project, w.join(".holon/modes"))));
     folders
 }
 
 /// The mode's own layer of the prompt: embedded, or beside the mode file that names it.
 pub fn prompt_text(profile: &Profile) -> Result<String, HostError> {
     let PromptRef { file, source, named_by } = &profile.prompt;
-    if *source == Source::Builtin {
+    if *source == ModeSource::Builtin {
         return builtin::prompt(file).map(str::to_owned).ok_or_else(|| {
             HostError::usage(
                 format!("mode {}: no built-in prompt `{file}`", profile.name),
@@ -53,7 +53,7 @@ pub fn prompt_text(profile: &Profile) -> Result<String, HostError> {
 
 /// Regular `*.toml` files of a folder in name order; a missing folder is empty. Links count in the user's own folder
 /// alone, where they are how many people keep their configuration.
-pub(crate) fn toml_files(folder: &Path, source: Source) -> Result<Vec<PathBuf>, HostError> {
+pub(crate) fn toml_files(folder: &Path, source: ModeSource) -> Result<Vec<PathBuf>, HostError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -64,7 +64,7 @@ pub(crate) fn toml_files(folder: &Path, source: Source) -> Result<Vec<PathBuf>, 
     let mut files = Vec::new();
     for entry in entries {
         let entry = entry.map_err(HostError::io("read", folder))?;
-        let linked = source == Source::User && entry.path().is_file();
+        let linked = source == ModeSource::User && entry.path().is_file();
         let regular = linked || entry.file_type().is_ok_and(|t| t.is_file());
         if regular && entry.path().extension().is_some_and(|e| e == "toml") {
             files.push(entry.path());
@@ -80,8 +80,8 @@ pub(crate) fn read_bounded(path: &Path) -> Result<String, HostError> {
 }
 
 /// A file by whose it is: links are the user's to use, and nobody else's.
-pub(crate) fn read_of(source: Source, path: &Path) -> Result<String, HostError> {
-    read_with(path, if source == Source::User { OFlags::empty() } else { OFlags::NOFOLLOW })
+pub(crate) fn read_of(source: ModeSource, path: &Path) -> Result<String, HostError> {
+    read_with(path, if source == ModeSource::User { OFlags::empty() } else { OFlags::NOFOLLOW })
 }
 
 /// A small file the user named with this flag; whatever is wrong with it is a mistake in the request.

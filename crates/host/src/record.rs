@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use holon_core::event::{Body, Event, Sink};
+use holon_core::event::{EventBody, EventSink, RunEvent};
 use holon_core::ids::RunId;
 use holon_core::redact::Redactor;
 
@@ -16,21 +16,21 @@ pub fn now() -> String {
 }
 
 /// Numbers, redacts and distributes events.
-pub struct Recorder<'s> {
+pub struct RunEventWriter<'s> {
     run: RunId,
     seq: u64,
     file: File,
     redactor: Redactor,
-    sink: &'s mut dyn Sink,
+    sink: &'s mut dyn EventSink,
 }
 
-impl<'s> Recorder<'s> {
+impl<'s> RunEventWriter<'s> {
     /// Starts the event file of a run.
     pub fn create(
         run: RunId,
         path: &Path,
         redactor: Redactor,
-        sink: &'s mut dyn Sink,
+        sink: &'s mut dyn EventSink,
     ) -> Result<Self, HostError> {
         let file =
             File::options().create(true).append(true).open(path).map_err(HostError::io("create", path))?;
@@ -38,9 +38,9 @@ impl<'s> Recorder<'s> {
     }
 
     /// Records one event. A full disk must not end the run, so a failing write is only lost, not fatal.
-    pub fn emit(&mut self, body: Body) {
+    pub fn emit(&mut self, body: EventBody) {
         self.seq += 1;
-        let event = Event { seq: self.seq, at: now(), run: self.run.clone(), body };
+        let event = RunEvent { seq: self.seq, at: now(), run: self.run.clone(), body };
         let line = self.redactor.redact_str(&event.to_line());
         // Listeners get exactly what is stored.
         let event = serde_json::from_str(&line).unwrap_or(event);
@@ -50,7 +50,7 @@ impl<'s> Recorder<'s> {
 
     /// A note that does not change the outcome.
     pub fn warn(&mut self, message: impl Into<String>) {
-        self.emit(Body::Warning { message: message.into() });
+        self.emit(EventBody::Warning { message: message.into() });
     }
 
     /// The redactor in use.

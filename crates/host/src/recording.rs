@@ -3,17 +3,20 @@
 use std::fs;
 use std::path::Path;
 
-use holon_agent::supervise::Counts;
-use holon_core::event::{Body, Event as Line};
+use holon_agent::supervise::InterventionCounts;
+use holon_core::event::{EventBody, RunEvent};
 use holon_core::redact::Redactor;
-use holon_core::spec::Supervision as Wish;
+use holon_core::spec::SpecSupervision;
 use holon_supervisor::replay::replay;
 use holon_supervisor::shadow::Shadow;
-use holon_supervisor::{Config, Effect, Event, Ledger, Level, State, Supervisor, Verdict};
+use holon_supervisor::{
+    EvidenceLedger, GateVerdict, Supervisor, SupervisorConfig, SupervisorEffect, SupervisorEvent,
+    SupervisorLevel, SupervisorState,
+};
 use serde_json::{Value, json};
 
-pub use holon_supervisor::graph::{GraphStatus, Node, NodeStatus, TaskGraph};
-pub use holon_supervisor::timeline::{Kind, Record};
+pub use holon_supervisor::graph::{GraphNode, GraphStatus, NodeStatus, TaskGraph};
+pub use holon_supervisor::timeline::{TimelineKind, TimelineRecord};
 
 use crate::error::HostError;
 use crate::insertions::Insertions;
@@ -21,16 +24,16 @@ use crate::store::RunFolder;
 
 /// The supervisor's part of `events.jsonl`.
 #[derive(Debug, Default)]
-pub struct Recording {
-    settings: Config,
+pub struct SupervisorRecording {
+    settings: SupervisorConfig,
     resumed: Option<Value>,
-    told: Vec<Told>,
+    told: Vec<RecordedFact>,
     insertions: Insertions,
 }
 
 /// One fact, what it led to, and the records after it.
 #[derive(Debug)]
-struct Told {
+struct RecordedFact {
     fact: Value,
     decisions: Vec<Value>,
     records: Vec<Value>,
@@ -40,7 +43,7 @@ struct Told {
 #[derive(Debug)]
 pub struct WhatIf {
     /// Its timeline.
-    pub records: Vec<Record>,
+    pub records: Vec<TimelineRecord>,
     /// Calls it would have blocked.
     pub blocked: usize,
     /// Calls it would have let through with a note.
@@ -51,7 +54,7 @@ pub struct WhatIf {
     pub stop: Option<(u32, String)>,
 }
 
-impl Recording {
+impl SupervisorRecording {
     /// Reads it; a run without a supervisor is refused.
     pub fn of(folder: &RunFolder) -> Result<Self, HostError> {
         Self::read(&folder.evidence().join("events.jsonl"))
@@ -63,18 +66,18 @@ impl Recording {
         let mut recording = Self::default();
         for line in text.lines() {
             // A line that is cut off is the last one of a run that was killed.
-            let Ok(event) = serde_json::from_str::<Line>(line) else { continue };
+            let Ok(event) = serde_json::from_str::<RunEvent>(line) else { continue };
             recording.insertions.hear(&event.body);
             match event.body {
-                Body::Supervised { fact, decisions, settings, resumed } => {
+                EventBody::Supervised { fact, decisions, settings, resumed } => {
                     if let Some(settings) = settings {
                         recording.settings =
                             serde_json::from_value(settings).map_err(|e| damaged(path, &e))?;
                         recording.resumed = resumed;
                     }
-                    recording.told.push(Told { fact, decisions, records: Vec::new() });
+                    recording.told.push(RecordedFact { fact, decisions, records: Vec::new() });
                 }
-                Body::Supervisor { record } => {
+                EventBody::Supervisor { record } => {
                     if let Some(last) = recording.told.last_mut() {
                         last.records.push(record);
                     }
@@ -92,7 +95,7 @@ impl Recording {
     }
 
     /// The timeline as it was told.
-    pub fn records(&self) -> Vec<Record> {
+    pub fn records(&self) -> Vec<TimelineRecord> {
         let records = self.told.iter().flat_map(|told| &told.records);
         records.filter_map(|record| serde_json::from_value(record.clone()).ok()).collect()
     }
@@ -102,11 +105,11 @@ impl Recording {
         let mut supervisor = self.supervisor().map_err(|e| e.to_string())?;
         let mut checked = 0;
         for (number, told) in self.told.iter().enumerate() {
-            let event: Event = serde_json::from_value(told.fact.clone())
+            let event: SupervisorEvent = serde_json::from_value(told.fact.clone())
                 .map_err(|e| format!("fact {} cannot be read: {e}", number + 1))?;
             let effects = supervisor.feed(&event);
-            let (records, decisions): (Vec<&Effect>, Vec<&Effect>) =
-                effects.iter().partition(|effect| matches!(effect, Effect::Log(_)));
+            let (records, decisions): (Vec<&SupervisorEffect>, Vec<&SupervisorEffect>) =
+                effects.iter().partition(|effect| matches!(effect, SupervisorEffect::Log(_)));
             let records: Vec<Value> = records.iter().filter_map(|effect| record_of(effect)).collect();
             let decisions: Vec<Value> = decisions.iter().map(|effect| value_of(effect)).collect();
             for (what, stored, found) in
@@ -127,7 +130,7 @@ impl Recording {
     }
 
     /// The state all facts lead to.
-    pub fn state(&self) -> Result<State, HostError> {
+    pub fn state(&self) -> Result<SupervisorState, HostError> {
         let mut supervisor = self.supervisor()?;
         for event in self.events() {
             supervisor.feed(&event);
@@ -141,7 +144,7 @@ impl Recording {
             return None;
         }
         let mut supervisor = self.supervisor().ok()?;
-        let mut counts = Counts::default();
+        let mut counts = InterventionCounts::default();
         for event in self.events() {
             supervisor.feed(&event).iter().for_each(|effect| counts.count(effect));
         }
@@ -169,36 +172,37 @@ impl Recording {
     }
 
     /// What a level would have done; calls it would have blocked are taken as made.
-    pub fn under(&self, level: Wish) -> Result<WhatIf, HostError> {
+    pub fn under(&self, level: SpecSupervision) -> Result<WhatIf, HostError> {
         if self.resumed.is_some() {
             return Err(HostError::run(
                 "this run went on from another: its beginning is there",
                 "ask about the run it went on from",
             ));
         }
-        let config = Config { level: Level::from(level), shadow: false, ..self.settings.clone() };
-        let (state, effects) = replay(State::observing(config), &self.events());
+        let config =
+            SupervisorConfig { level: SupervisorLevel::from(level), shadow: false, ..self.settings.clone() };
+        let (state, effects) = replay(SupervisorState::observing(config), &self.events());
         let mut found = WhatIf { records: Vec::new(), blocked: 0, warned: 0, corrections: 0, stop: None };
         for effect in effects {
             match effect {
-                Effect::Log(record) => found.records.push(record),
-                Effect::Gate(gate) => match gate.verdict {
-                    Verdict::Block => found.blocked += 1,
-                    Verdict::Warn => found.warned += 1,
-                    Verdict::Allow => {}
+                SupervisorEffect::Log(record) => found.records.push(record),
+                SupervisorEffect::Gate(gate) => match gate.verdict {
+                    GateVerdict::Block => found.blocked += 1,
+                    GateVerdict::Warn => found.warned += 1,
+                    GateVerdict::Allow => {}
                 },
-                Effect::Correct(_) => found.corrections += 1,
-                Effect::Stop(stop) => {
+                SupervisorEffect::Correct(_) => found.corrections += 1,
+                SupervisorEffect::Stop(stop) => {
                     let round = found.records.last().map_or(state.round(), |record| record.round);
                     found.stop.get_or_insert((round, stop.reason));
                 }
-                Effect::Phase(_) | Effect::Graph(_) | Effect::Check { .. } => {}
+                SupervisorEffect::Phase(_) | SupervisorEffect::Graph(_) | SupervisorEffect::Check { .. } => {}
             }
         }
         Ok(found)
     }
 
-    fn events(&self) -> Vec<Event> {
+    fn events(&self) -> Vec<SupervisorEvent> {
         self.told.iter().filter_map(|told| serde_json::from_value(told.fact.clone()).ok()).collect()
     }
 
@@ -208,11 +212,11 @@ impl Recording {
         let Some(resumed) = &self.resumed else {
             return Supervisor::new(self.settings.clone()).map_err(|e| broken(e.to_string()));
         };
-        let state: State =
+        let state: SupervisorState =
             serde_json::from_value(resumed["state"].clone()).map_err(|e| broken(e.to_string()))?;
         let shadow: Option<Shadow> =
             serde_json::from_value(resumed["shadow"].clone()).map_err(|e| broken(e.to_string()))?;
-        Ok(Supervisor::resume(state, Ledger::default(), shadow))
+        Ok(Supervisor::resume(state, EvidenceLedger::default(), shadow))
     }
 }
 
@@ -220,12 +224,12 @@ fn damaged(path: &Path, error: &serde_json::Error) -> HostError {
     HostError::run(format!("{}: {error}", path.display()), "the run store is damaged")
 }
 
-fn value_of(effect: &Effect) -> Value {
+fn value_of(effect: &SupervisorEffect) -> Value {
     serde_json::to_value(effect).unwrap_or_default()
 }
 
-fn record_of(effect: &Effect) -> Option<Value> {
-    let Effect::Log(record) = effect else { return None };
+fn record_of(effect: &SupervisorEffect) -> Option<Value> {
+    let SupervisorEffect::Log(record) = effect else { return None };
     serde_json::to_value(record).ok()
 }
 

@@ -8,13 +8,13 @@ use std::thread;
 use holon_core::artifact::orchestration::Orchestration;
 use holon_core::ids::RunId;
 use holon_core::manifest::Manifest;
-use holon_core::mode_run::Decision;
-use holon_core::outcome::Outcome;
+use holon_core::mode_run::ModeDecision;
+use holon_core::outcome::RunOutcome;
 use holon_core::release::{
     PatchState, ReleaseDecision, ReleaseOverride, ReleaseRecord, ReleaseTarget, RunEnding, WholeRecord,
     decide_release,
 };
-use holon_git::Touched;
+use holon_git::TouchedPath;
 
 use crate::error::HostError;
 use crate::steering::sensitive_paths;
@@ -29,21 +29,25 @@ pub fn decision(folder: &RunFolder, target: ReleaseTarget) -> Result<ReleaseDeci
 }
 
 /// The same of a run that was read already, as an error, for those who need it to be let out.
-pub(crate) fn require(folder: &RunFolder, read: &RunRead, target: ReleaseTarget) -> Result<(), HostError> {
+pub(crate) fn require(
+    folder: &RunFolder,
+    read: &ReleaseRunRead,
+    target: ReleaseTarget,
+) -> Result<(), HostError> {
     let decision = decide_release(&record_of(folder, read), target);
     if decision.is_released() { Ok(()) } else { Err(HostError::Held(Box::new(decision))) }
 }
 
 /// A stored run, read once.
-pub(crate) struct RunRead {
+pub(crate) struct ReleaseRunRead {
     pub(crate) record: RunRecord,
     pub(crate) manifest: Option<Manifest>,
     /// What its patch touches; `None` when it delivered none.
-    pub(crate) touched: Option<Vec<Touched>>,
+    pub(crate) touched: Option<Vec<TouchedPath>>,
     overrides: Vec<ReleaseOverride>,
 }
 
-impl RunRead {
+impl ReleaseRunRead {
     /// Reads it; what takes long is read side by side.
     pub(crate) fn of(folder: &RunFolder) -> Result<Self, HostError> {
         let (touched, manifest) = if is_long(folder) {
@@ -72,10 +76,10 @@ pub fn applies_by_itself(folder: &RunFolder) -> bool {
 
 /// Everything the gate wants to know about a stored run.
 pub fn record(folder: &RunFolder) -> Result<ReleaseRecord, HostError> {
-    Ok(record_of(folder, &RunRead::of(folder)?))
+    Ok(record_of(folder, &ReleaseRunRead::of(folder)?))
 }
 
-fn record_of(folder: &RunFolder, read: &RunRead) -> ReleaseRecord {
+fn record_of(folder: &RunFolder, read: &ReleaseRunRead) -> ReleaseRecord {
     let run = &read.record;
     let Some(manifest) = read.manifest.as_ref().filter(|_| run.finished) else {
         let (run, ending) = (run.id.to_string(), RunEnding::Unfinished);
@@ -86,7 +90,7 @@ fn record_of(folder: &RunFolder, read: &RunRead) -> ReleaseRecord {
     if record.patch == PatchState::Absent && folder.evidence().join("withheld.patch").exists() {
         record.patch = PatchState::Withheld;
     }
-    if manifest.outcome != Outcome::Success {
+    if manifest.outcome != RunOutcome::Success {
         record.review = blocking_review(folder);
     }
     record.sensitive = sensitive(run, read.touched.as_deref().unwrap_or_default());
@@ -161,7 +165,7 @@ fn is_replaced(whole: &RunFolder, part: &RunFolder) -> bool {
 }
 
 /// What the patch of a run touches, as recorded when it was made; `None` when nothing was recorded.
-fn touched(folder: &RunFolder) -> Result<Option<Vec<Touched>>, HostError> {
+fn touched(folder: &RunFolder) -> Result<Option<Vec<TouchedPath>>, HostError> {
     let path = folder.path().join("touched.json");
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
@@ -172,19 +176,19 @@ fn touched(folder: &RunFolder) -> Result<Option<Vec<Touched>>, HostError> {
 }
 
 /// Paths of the delivered patch that steer what runs or is trusted.
-fn sensitive(run: &RunRecord, touched: &[Touched]) -> Vec<String> {
+fn sensitive(run: &RunRecord, touched: &[TouchedPath]) -> Vec<String> {
     let paths: Vec<&Path> = touched.iter().map(|touched| touched.path.as_path()).collect();
     let found = sensitive_paths(&run.workspace, &paths);
     found.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 /// A review among the tasks of an orchestration that did not come to its end which says no.
-fn blocking_review(folder: &RunFolder) -> Option<Decision> {
+fn blocking_review(folder: &RunFolder) -> Option<ModeDecision> {
     let bytes = fs::read(folder.output().join("orchestration.json")).ok()?;
     let whole: Orchestration = serde_json::from_slice(&bytes).ok()?;
     let reviews = whole.tasks.iter().filter(|task| task.mode == "review");
     let said = |id: &str| whole.nodes.iter().find(|node| node.id == id)?.decision.clone();
-    reviews.filter_map(|task| said(&task.id)).find(|decision| matches!(decision, Decision::Block { .. }))
+    reviews.filter_map(|task| said(&task.id)).find(|decision| matches!(decision, ModeDecision::Block { .. }))
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use holon_core::Span;
-use holon_core::mode::Network;
-use holon_core::spec::Supervision;
-use holon_sandbox::fallback::Choice;
-use holon_sandbox::snapshot::StrategyChoice;
+use holon_core::HumanDuration;
+use holon_core::mode::NetworkReach;
+use holon_core::spec::SpecSupervision;
+use holon_sandbox::fallback::SandboxChoice;
+use holon_sandbox::snapshot::SnapshotStrategyChoice;
 use serde::{Deserialize, Serialize};
 
-use crate::given_spec::GivenSpec;
+use crate::spec_source::SourcedSpec;
 
 /// One run, as requested; everything not given comes from the spec, the mode or the defaults.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct RunRequest {
     /// `--spec`
     pub spec: Option<PathBuf>,
     /// A spec that came without a file of its own: over HTTP, or as the part of one that a step of a flow gets.
-    pub given_spec: Option<GivenSpec>,
+    pub given_spec: Option<SourcedSpec>,
     /// Whether this is a part of a larger request, whose limits were handed down; what was asked for was judged there.
     pub part: bool,
     /// `--goal`
@@ -48,7 +48,7 @@ pub struct RunRequest {
     /// `--mcp`: tool servers for the native agent, each `NAME=COMMAND`.
     pub mcp: Vec<String>,
     /// `--supervisor`
-    pub supervisor: Option<Supervision>,
+    pub supervisor: Option<SpecSupervision>,
     /// `--shadow`
     pub shadow: bool,
     /// `--max-rounds`
@@ -56,17 +56,17 @@ pub struct RunRequest {
     /// `--max-cost`, in US dollars.
     pub max_cost_usd: Option<f64>,
     /// `--sandbox`
-    pub sandbox: Choice,
+    pub sandbox: SandboxChoice,
     /// `--i-accept-no-isolation`
     pub accept_no_isolation: bool,
     /// `--network`
-    pub network: Option<Network>,
+    pub network: Option<NetworkReach>,
     /// `--allow-writes`
     pub allow_writes: bool,
     /// `--timeout`
-    pub timeout: Option<Span>,
+    pub timeout: Option<HumanDuration>,
     /// `--idle-timeout`
-    pub idle_timeout: Option<Span>,
+    pub idle_timeout: Option<HumanDuration>,
     /// `--max-output`, in MiB.
     pub max_output_mb: Option<u64>,
     /// `--check`
@@ -84,7 +84,7 @@ pub struct RunRequest {
     /// `--verify full`: hash the whole workspace before and after.
     pub verify_full: bool,
     /// `--snapshot`
-    pub snapshot: StrategyChoice,
+    pub snapshot: SnapshotStrategyChoice,
     /// `--keep`: leave the snapshot's layers in the run store.
     pub keep: bool,
 }
@@ -112,7 +112,7 @@ impl Default for RunRequest {
             shadow: false,
             max_rounds: None,
             max_cost_usd: None,
-            sandbox: Choice::Auto,
+            sandbox: SandboxChoice::Auto,
             accept_no_isolation: false,
             network: None,
             allow_writes: false,
@@ -126,7 +126,7 @@ impl Default for RunRequest {
             allow_sensitive: false,
             apply: false,
             verify_full: false,
-            snapshot: StrategyChoice::Auto,
+            snapshot: SnapshotStrategyChoice::Auto,
             keep: false,
         }
     }

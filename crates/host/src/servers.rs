@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holon_agent::mcp::ServerConfig;
+use holon_agent::mcp::McpServerConfig;
 use toml::Value;
 
 use crate::config::{ConfigurationFiles, WorkspaceConfiguration};
@@ -11,13 +11,16 @@ use crate::plan::PlannedServer;
 
 /// The servers to start inside the walls, and what to tell about those that are not used.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct McpServersToStart {
     pub servers: Vec<PlannedServer>,
     pub warnings: Vec<String>,
 }
 
 /// `[mcp.NAME]` of the user's file, with what flags say laid over it by name.
-pub(crate) fn wanted(configuration: &WorkspaceConfiguration, flags: &[String]) -> Result<Wanted, HostError> {
+pub(crate) fn wanted(
+    configuration: &WorkspaceConfiguration,
+    flags: &[String],
+) -> Result<McpServersToStart, HostError> {
     let mut servers = BTreeMap::new();
     let user = &configuration.user_file;
     for (name, value) in configuration.user_section("mcp")?.unwrap_or_default() {
@@ -35,12 +38,12 @@ pub(crate) fn wanted(configuration: &WorkspaceConfiguration, flags: &[String]) -
     if configuration.project_section("mcp")?.is_some_and(|section| !section.is_empty()) {
         warnings.push(format!("holon.toml cannot start tool servers; write [mcp] into {}", user.display()));
     }
-    Ok(Wanted { servers: servers.into_values().map(planned).collect(), warnings })
+    Ok(McpServersToStart { servers: servers.into_values().map(planned).collect(), warnings })
 }
 
 /// A server as plans hold it: the values of its variables stay where they are.
-pub(crate) fn planned(server: ServerConfig) -> PlannedServer {
-    let ServerConfig { name, argv, env } = server;
+pub(crate) fn planned(server: McpServerConfig) -> PlannedServer {
+    let McpServerConfig { name, argv, env } = server;
     PlannedServer { name, argv, variables: env.into_keys().collect() }
 }
 
@@ -48,7 +51,7 @@ pub(crate) fn planned(server: ServerConfig) -> PlannedServer {
 pub(crate) fn with_values(
     planned: &PlannedServer,
     configuration: &ConfigurationFiles,
-) -> Result<ServerConfig, HostError> {
+) -> Result<McpServerConfig, HostError> {
     let mut env = BTreeMap::new();
     for variable in &planned.variables {
         let value = configuration.server_variable(&planned.name, variable)?.ok_or_else(|| {
@@ -62,23 +65,23 @@ pub(crate) fn with_values(
         })?;
         env.insert(variable.clone(), value);
     }
-    Ok(ServerConfig { name: planned.name.clone(), argv: planned.argv.clone(), env })
+    Ok(McpServerConfig { name: planned.name.clone(), argv: planned.argv.clone(), env })
 }
 
 /// `NAME=COMMAND`; the command is one for a shell.
-fn from_flag(flag: &str) -> Option<ServerConfig> {
+fn from_flag(flag: &str) -> Option<McpServerConfig> {
     let (name, command) = flag.split_once('=')?;
     let (name, command) = (name.trim(), command.trim());
     if name.is_empty() || command.is_empty() {
         return None;
     }
     let argv = ["sh".to_owned(), "-c".to_owned(), format!("exec {command}")].to_vec();
-    Some(ServerConfig { name: name.to_owned(), argv, env: BTreeMap::new() })
+    Some(McpServerConfig { name: name.to_owned(), argv, env: BTreeMap::new() })
 }
 
-fn described(name: &str, value: Value) -> Result<ServerConfig, String> {
+fn described(name: &str, value: Value) -> Result<McpServerConfig, String> {
     let Value::Table(table) = value else { return Err("is not a table".into()) };
-    let mut server = ServerConfig { name: name.to_owned(), ..ServerConfig::default() };
+    let mut server = McpServerConfig { name: name.to_owned(), ..McpServerConfig::default() };
     for (key, value) in table {
         match (key.as_str(), value) {
             ("command", Value::Array(words)) => {
@@ -106,15 +109,15 @@ fn wrong(message: &str) -> HostError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::places::Places;
+    use crate::holon_folders::HolonFolders;
 
-    fn with(user: &str, project: &str, flags: &[&str]) -> Result<Wanted, HostError> {
+    fn with(user: &str, project: &str, flags: &[&str]) -> Result<McpServersToStart, HostError> {
         let (config, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::write(config.path().join("config.toml"), user).unwrap();
         std::fs::write(workspace.path().join("holon.toml"), project).unwrap();
         let flags: Vec<String> = flags.iter().map(|f| (*f).to_owned()).collect();
         let own = config.path().to_owned();
-        let places = Places { state: own.clone(), cache: own.clone(), config: own, home: None };
+        let places = HolonFolders { state: own.clone(), cache: own.clone(), config: own, home: None };
         wanted(&ConfigurationFiles::new(&places).of(workspace.path())?, &flags)
     }
 

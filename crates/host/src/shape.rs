@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_supervisor::shape::{self, Shape};
+use holon_supervisor::shape::{self, RepositoryShape};
 
 use crate::modes::read_bounded;
 
@@ -28,7 +28,7 @@ const NOT_OURS: [&str; 9] = [
 ];
 
 /// What a workspace consists of.
-pub(crate) fn of(workspace: &Path) -> Shape {
+pub(crate) fn of(workspace: &Path) -> RepositoryShape {
     let names = names(workspace);
     let files: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut texts = BTreeMap::new();

@@ -2,42 +2,42 @@
 
 use std::path::Path;
 
-use holon_core::spec::Supervision as Wish;
-use holon_supervisor::{Config, ConfigError, Level};
+use holon_core::spec::SpecSupervision;
+use holon_supervisor::{SupervisorConfig, SupervisorConfigError, SupervisorLevel};
 
 use crate::config::WorkspaceConfiguration;
 use crate::error::HostError;
-use crate::run::Environment;
+use crate::run::HostEnvironment;
 
 /// Makes the supervisor watch and tell without acting.
 pub(crate) const SHADOW_VARIABLE: &str = "HOLON_SUPERVISOR_SHADOW";
 
 /// Where wishes come from.
-pub(crate) struct Wishes<'a> {
+pub(crate) struct SupervisionSources<'a> {
     pub configuration: &'a WorkspaceConfiguration,
-    pub env: &'a Environment,
+    pub env: &'a HostEnvironment,
     /// `constraints.supervisor` of the spec.
-    pub spec: Option<Wish>,
+    pub spec: Option<SpecSupervision>,
     /// `--supervisor`
-    pub flag: Option<Wish>,
+    pub flag: Option<SpecSupervision>,
     /// `--shadow`
     pub shadow: bool,
 }
 
 /// The settings that count, and where level and shadow come from.
 #[derive(Debug, Default)]
-pub(crate) struct Settled {
-    pub config: Config,
+pub(crate) struct SupervisionSettings {
+    pub config: SupervisorConfig,
     pub level_from: String,
     pub warnings: Vec<String>,
 }
 
 /// Works the settings out; anything malformed is an error that names file and key.
-pub(crate) fn settle(wishes: &Wishes<'_>) -> Result<Settled, HostError> {
-    let mut settled = Settled { level_from: "default".into(), ..Settled::default() };
+pub(crate) fn settle(wishes: &SupervisionSources<'_>) -> Result<SupervisionSettings, HostError> {
+    let mut settled = SupervisionSettings { level_from: "default".into(), ..SupervisionSettings::default() };
     let user = &wishes.configuration.user_file;
     if let Some(section) = wishes.configuration.user_section("supervisor")? {
-        settled.config = Config::from_table(&section).map_err(|e| wrong(user, &e))?;
+        settled.config = SupervisorConfig::from_table(&section).map_err(|e| wrong(user, &e))?;
         if section.contains_key("level") || section.contains_key("preset") {
             settled.level_from = user.display().to_string();
         }
@@ -56,7 +56,7 @@ pub(crate) fn settle(wishes: &Wishes<'_>) -> Result<Settled, HostError> {
     }
     for (wish, from) in [(wishes.spec, "spec"), (wishes.flag, "flag --supervisor")] {
         if let Some(wish) = wish {
-            settled.config.level = Level::from(wish);
+            settled.config.level = SupervisorLevel::from(wish);
             settled.level_from = from.into();
         }
     }
@@ -68,7 +68,7 @@ pub(crate) fn settle(wishes: &Wishes<'_>) -> Result<Settled, HostError> {
     Ok(settled)
 }
 
-fn wanted_by_environment(env: &Environment) -> Result<bool, HostError> {
+fn wanted_by_environment(env: &HostEnvironment) -> Result<bool, HostError> {
     let Some(text) = env(SHADOW_VARIABLE) else { return Ok(false) };
     match text.to_string_lossy().trim() {
         "" | "0" | "false" => Ok(false),
@@ -80,7 +80,7 @@ fn wanted_by_environment(env: &Environment) -> Result<bool, HostError> {
     }
 }
 
-fn wrong(path: &Path, error: &ConfigError) -> HostError {
+fn wrong(path: &Path, error: &SupervisorConfigError) -> HostError {
     HostError::usage(
         format!("{}: {error}", path.display()),
         "docs/supervisor.md lists every key with its default",
@@ -92,21 +92,21 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::config::ConfigurationFiles;
-    use crate::places::Places;
+    use crate::holon_folders::HolonFolders;
 
-    struct Case<'a> {
+    struct SupervisionCase<'a> {
         user: &'a str,
         project: &'a str,
-        spec: Option<Wish>,
-        flag: Option<Wish>,
+        spec: Option<SpecSupervision>,
+        flag: Option<SpecSupervision>,
         shadow: bool,
         variable: &'a str,
     }
 
-    const NONE: Case<'_> =
-        Case { user: "", project: "", spec: None, flag: None, shadow: false, variable: "" };
+    const NONE: SupervisionCase<'_> =
+        SupervisionCase { user: "", project: "", spec: None, flag: None, shadow: false, variable: "" };
 
-    fn settle_case(case: &Case<'_>) -> Result<Settled, HostError> {
+    fn settle_case(case: &SupervisionCase<'_>) -> Result<SupervisionSettings, HostError> {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         for (folder, file, text) in [("c", "config.toml", case.user), ("w", "holon.toml", case.project)] {
@@ -115,15 +115,15 @@ mod tests {
                 std::fs::write(at(folder).join(file), text).unwrap();
             }
         }
-        let places = Places { state: at("s"), cache: at("h"), config: at("c"), home: None };
+        let places = HolonFolders { state: at("s"), cache: at("h"), config: at("c"), home: None };
         let variable = case.variable.to_owned();
         let env = move |name: &str| (name == SHADOW_VARIABLE).then(|| variable.clone().into());
         let (spec, flag, shadow) = (case.spec, case.flag, case.shadow);
         let configuration = &ConfigurationFiles::new(&places).of(&at("w"))?;
-        settle(&Wishes { configuration, env: &env, spec, flag, shadow })
+        settle(&SupervisionSources { configuration, env: &env, spec, flag, shadow })
     }
 
-    fn check(case: Case<'_>, level: Level, from: &str, shadow: bool, warnings: usize) {
+    fn check(case: SupervisionCase<'_>, level: SupervisorLevel, from: &str, shadow: bool, warnings: usize) {
         let settled = settle_case(&case).unwrap();
         assert_eq!((settled.config.level, settled.config.shadow), (level, shadow));
         assert!(settled.level_from.ends_with(from), "{}", settled.level_from);
@@ -135,24 +135,49 @@ mod tests {
 
     #[test]
     fn flag_beats_spec_beats_project_beats_user() {
-        check(NONE, Level::Adaptive, "default", false, 0);
-        check(Case { user: OFF, ..NONE }, Level::Off, "config.toml", false, 0);
-        check(Case { user: OFF, project: STRICT, ..NONE }, Level::Strict, "holon.toml", false, 0);
-        check(Case { user: STRICT, project: OFF, ..NONE }, Level::Strict, "config.toml", false, 1);
-        check(Case { project: STRICT, spec: Some(Wish::Off), ..NONE }, Level::Off, "spec", false, 0);
-        let both = Case { spec: Some(Wish::Off), flag: Some(Wish::Strict), ..NONE };
-        check(both, Level::Strict, "--supervisor", false, 0);
+        check(NONE, SupervisorLevel::Adaptive, "default", false, 0);
+        check(SupervisionCase { user: OFF, ..NONE }, SupervisorLevel::Off, "config.toml", false, 0);
+        check(
+            SupervisionCase { user: OFF, project: STRICT, ..NONE },
+            SupervisorLevel::Strict,
+            "holon.toml",
+            false,
+            0,
+        );
+        check(
+            SupervisionCase { user: STRICT, project: OFF, ..NONE },
+            SupervisorLevel::Strict,
+            "config.toml",
+            false,
+            1,
+        );
+        check(
+            SupervisionCase { project: STRICT, spec: Some(SpecSupervision::Off), ..NONE },
+            SupervisorLevel::Off,
+            "spec",
+            false,
+            0,
+        );
+        let both =
+            SupervisionCase { spec: Some(SpecSupervision::Off), flag: Some(SpecSupervision::Strict), ..NONE };
+        check(both, SupervisorLevel::Strict, "--supervisor", false, 0);
     }
 
     #[test]
     fn shadow_by_flag_variable_or_key() {
-        check(Case { shadow: true, ..NONE }, Level::Adaptive, "default", true, 0);
-        check(Case { variable: "1", ..NONE }, Level::Adaptive, "default", true, 0);
-        check(Case { variable: "0", ..NONE }, Level::Adaptive, "default", false, 0);
-        check(Case { user: "[supervisor]\nshadow = true\n", ..NONE }, Level::Adaptive, "default", true, 0);
+        check(SupervisionCase { shadow: true, ..NONE }, SupervisorLevel::Adaptive, "default", true, 0);
+        check(SupervisionCase { variable: "1", ..NONE }, SupervisorLevel::Adaptive, "default", true, 0);
+        check(SupervisionCase { variable: "0", ..NONE }, SupervisorLevel::Adaptive, "default", false, 0);
         check(
-            Case { project: "[supervisor]\nshadow = true\n", ..NONE },
-            Level::Adaptive,
+            SupervisionCase { user: "[supervisor]\nshadow = true\n", ..NONE },
+            SupervisorLevel::Adaptive,
+            "default",
+            true,
+            0,
+        );
+        check(
+            SupervisionCase { project: "[supervisor]\nshadow = true\n", ..NONE },
+            SupervisorLevel::Adaptive,
             "default",
             false,
             1,
@@ -161,18 +186,18 @@ mod tests {
 
     #[test]
     fn what_is_malformed_is_an_error_that_names_the_key() {
-        let wrong = |case: Case<'_>, words: &str| {
+        let wrong = |case: SupervisionCase<'_>, words: &str| {
             let error = settle_case(&case).unwrap_err();
             assert!(error.is_usage() && error.to_string().contains(words), "{error}");
         };
-        wrong(Case { user: "[supervisor]\nlevel = 'max'\n", ..NONE }, "supervisor.level");
+        wrong(SupervisionCase { user: "[supervisor]\nlevel = 'max'\n", ..NONE }, "supervisor.level");
         wrong(
-            Case { project: "[supervisor.triggers]\nno_progress = 'x'\n", ..NONE },
+            SupervisionCase { project: "[supervisor.triggers]\nno_progress = 'x'\n", ..NONE },
             "supervisor.triggers.no_progress",
         );
-        wrong(Case { user: "[supervisor\n", ..NONE }, "config.toml");
-        wrong(Case { user: "supervisor = 3\n", ..NONE }, "not a table");
-        wrong(Case { user: OFF, shadow: true, ..NONE }, "supervisor.shadow");
-        wrong(Case { variable: "yes please", ..NONE }, SHADOW_VARIABLE);
+        wrong(SupervisionCase { user: "[supervisor\n", ..NONE }, "config.toml");
+        wrong(SupervisionCase { user: "supervisor = 3\n", ..NONE }, "not a table");
+        wrong(SupervisionCase { user: OFF, shadow: true, ..NONE }, "supervisor.shadow");
+        wrong(SupervisionCase { variable: "yes please", ..NONE }, SHADOW_VARIABLE);
     }
 }

@@ -4,19 +4,19 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::cancel::Cancel;
+use crate::cancel::ModelCancel;
 use crate::classify::model_is_gone;
-use crate::error::{ErrorKind, ModelError};
-use crate::provider::{Answer, Provider, Sink};
-use crate::request::Request;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::provider::{DeltaSink, PendingReply, Provider};
+use crate::request::ModelRequest;
 
 /// Who answers instead of the model that was chosen, once somebody does, and why.
 #[derive(Debug, Clone, Default)]
-pub struct ModelSwitch(Arc<Mutex<Option<Switched>>>);
+pub struct ModelSwitch(Arc<Mutex<Option<SwitchedModel>>>);
 
 /// A change of the model within one piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Switched {
+pub struct SwitchedModel {
     /// The model that is asked now.
     pub model: String,
     /// What the one before said.
@@ -25,23 +25,23 @@ pub struct Switched {
 
 impl ModelSwitch {
     /// The change, if there was one.
-    pub fn now(&self) -> Option<Switched> {
+    pub fn now(&self) -> Option<SwitchedModel> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set(&self, switched: Switched) {
+    fn set(&self, switched: SwitchedModel) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(switched);
     }
 }
 
 /// Asks the next of some models when the one before cannot answer for good; nobody goes back.
-pub struct Alternates<P> {
+pub struct AlternateModels<P> {
     inner: P,
     models: Vec<String>,
     switch: ModelSwitch,
 }
 
-impl<P: Provider> Alternates<P> {
+impl<P: Provider> AlternateModels<P> {
     /// Wraps a provider of several models; `models` are asked in this order after the one of the request.
     pub fn new(inner: P, models: Vec<String>, switch: ModelSwitch) -> Self {
         Self { inner, models, switch }
@@ -56,18 +56,23 @@ impl<P: Provider> Alternates<P> {
     }
 }
 
-impl<P: Provider> Provider for Alternates<P> {
+impl<P: Provider> Provider for AlternateModels<P> {
     fn name(&self) -> &str {
         self.inner.name()
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         Box::pin(async move {
             loop {
                 let now = self.switch.now().map(|switched| switched.model);
                 let asked = match &now {
                     None => Cow::Borrowed(request),
-                    Some(model) => Cow::Owned(Request { model: model.clone(), ..request.clone() }),
+                    Some(model) => Cow::Owned(ModelRequest { model: model.clone(), ..request.clone() }),
                 };
                 let error = match self.inner.stream(&asked, sink, cancel).await {
                     Err(error) if cannot_answer(&error) => error,
@@ -75,7 +80,7 @@ impl<P: Provider> Provider for Alternates<P> {
                 };
                 let Some(next) = self.after(now.as_deref()) else { return Err(error) };
                 sink.waiting(Duration::ZERO, &error);
-                self.switch.set(Switched { model: next.clone(), why: error.to_string() });
+                self.switch.set(SwitchedModel { model: next.clone(), why: error.to_string() });
             }
         })
     }
@@ -83,59 +88,66 @@ impl<P: Provider> Provider for Alternates<P> {
 
 /// Whether another model may answer what this one does not.
 fn cannot_answer(error: &ModelError) -> bool {
-    error.kind == ErrorKind::Refused || model_is_gone(error)
+    error.kind == ModelErrorKind::Refused || model_is_gone(error)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::reply::{Delta, Reply, Stop};
+    use crate::reply::{ModelReply, ReplyDelta, ReplyStop};
 
     /// Has some models, declines for some, and knows no others.
-    struct Shop {
+    struct PartialProvider {
         has: Vec<&'static str>,
         asked: Mutex<Vec<String>>,
     }
 
-    impl Provider for Shop {
+    impl Provider for PartialProvider {
         fn name(&self) -> &str {
             "shop"
         }
 
-        fn stream<'a>(&'a self, request: &'a Request, _: &'a mut dyn Sink, _: &'a Cancel) -> Answer<'a> {
+        fn stream<'a>(
+            &'a self,
+            request: &'a ModelRequest,
+            _: &'a mut dyn DeltaSink,
+            _: &'a ModelCancel,
+        ) -> PendingReply<'a> {
             Box::pin(async move {
                 self.asked.lock().unwrap().push(request.model.clone());
                 let answer = |kind, status, message: &str| {
                     Err(ModelError { status: Some(status), ..ModelError::new(kind, message) })
                 };
                 match request.model.as_str() {
-                    "prim" => answer(ErrorKind::Refused, 403, "flagged"),
-                    "busy" => answer(ErrorKind::Overloaded, 503, "busy"),
-                    "picky" => answer(ErrorKind::BadRequest, 400, "temperature must be 1"),
-                    model if self.has.contains(&model) => Ok(Reply {
+                    "prim" => answer(ModelErrorKind::Refused, 403, "flagged"),
+                    "busy" => answer(ModelErrorKind::Overloaded, 503, "busy"),
+                    "picky" => answer(ModelErrorKind::BadRequest, 400, "temperature must be 1"),
+                    model if self.has.contains(&model) => Ok(ModelReply {
                         id: None,
                         model: Some(model.to_owned()),
                         parts: Vec::new(),
-                        stop: Stop::EndTurn,
+                        stop: ReplyStop::EndTurn,
                         usage: None,
                     }),
-                    model => answer(ErrorKind::BadRequest, 400, &format!("{model} is not a valid model ID")),
+                    model => {
+                        answer(ModelErrorKind::BadRequest, 400, &format!("{model} is not a valid model ID"))
+                    }
                 }
             })
         }
     }
 
     fn ask(first: &str, others: &[&str], times: usize) -> (Vec<Option<String>>, Vec<String>, Option<String>) {
-        let shop = Shop { has: vec!["one", "two"], asked: Mutex::default() };
+        let shop = PartialProvider { has: vec!["one", "two"], asked: Mutex::default() };
         let switch = ModelSwitch::default();
         let others = others.iter().map(|&model| model.to_owned()).collect();
-        let alternates = Alternates::new(shop, others, switch.clone());
-        let request = Request { model: first.to_owned(), ..Request::default() };
+        let alternates = AlternateModels::new(shop, others, switch.clone());
+        let request = ModelRequest { model: first.to_owned(), ..ModelRequest::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let mut sink = |_: Delta| {};
+        let mut sink = |_: ReplyDelta| {};
         let replies = (0..times).map(|_| {
-            let reply = runtime.block_on(alternates.stream(&request, &mut sink, &Cancel::default()));
+            let reply = runtime.block_on(alternates.stream(&request, &mut sink, &ModelCancel::default()));
             reply.ok().and_then(|reply| reply.model)
         });
         let replies = replies.collect();

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::error::{ErrorKind, ModelError, excerpt};
-use crate::retry::{Headers, wait_asked_for};
+use crate::error::{ModelError, ModelErrorKind, excerpt};
+use crate::retry::{ResponseHeaders, wait_asked_for};
 
 /// Words in which servers say that the conversation does not fit.
 const OVERFLOW: [&str; 12] = [
@@ -61,17 +61,22 @@ const GONE: [&str; 9] = [
 /// Whether a provider does not have the model that was asked for.
 pub(crate) fn model_is_gone(error: &ModelError) -> bool {
     let words = error.message.to_lowercase();
-    error.kind == ErrorKind::BadRequest && (error.status == Some(404) || says(&words, &GONE))
+    error.kind == ModelErrorKind::BadRequest && (error.status == Some(404) || says(&words, &GONE))
 }
 
 /// Whether a server refused a request for the tools in it: without them it may be answered.
 pub(crate) fn refuses_tools(error: &ModelError) -> bool {
     let words = error.message.to_lowercase();
-    error.kind == ErrorKind::BadRequest && error.status.is_some() && says(&words, &NO_TOOLS)
+    error.kind == ModelErrorKind::BadRequest && error.status.is_some() && says(&words, &NO_TOOLS)
 }
 
 /// What an HTTP answer that is no success means; `now` is needed when it asks to wait until a date.
-pub fn from_response(status: u16, headers: &Headers, body: &[u8], now: jiff::Timestamp) -> ModelError {
+pub fn from_response(
+    status: u16,
+    headers: &ResponseHeaders,
+    body: &[u8],
+    now: jiff::Timestamp,
+) -> ModelError {
     let text = String::from_utf8_lossy(body);
     let json: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
     let mut error = match error_object(&json) {
@@ -95,7 +100,7 @@ pub fn from_response(status: u16, headers: &Headers, body: &[u8], now: jiff::Tim
 pub fn from_event(json: &Value) -> ModelError {
     match error_object(json) {
         Some(object) => from_object(object, None),
-        None => ModelError::new(ErrorKind::Overloaded, excerpt(&json.to_string())),
+        None => ModelError::new(ModelErrorKind::Overloaded, excerpt(&json.to_string())),
     }
 }
 
@@ -125,7 +130,7 @@ fn from_object(object: &Value, status: Option<u16>) -> ModelError {
     let metadata = object.get("metadata").filter(|m| m.get("reasons").is_some());
     let mut kind = kind_of(status, &words.join(" "), &message);
     if metadata.is_some() {
-        kind = ErrorKind::Refused;
+        kind = ModelErrorKind::Refused;
     }
     // The router's message is often "Provider returned error"; what the provider said is below.
     let raw = object.get("metadata").and_then(|m| m.get("raw")).and_then(Value::as_str);
@@ -133,16 +138,16 @@ fn from_object(object: &Value, status: Option<u16>) -> ModelError {
         Some(raw) if !raw.is_empty() && !message.contains(raw) => format!("{message}: {}", excerpt(raw)),
         _ => message,
     };
-    if kind == ErrorKind::BadRequest && says(&message, &OVERFLOW) {
-        kind = ErrorKind::ContextOverflow;
+    if kind == ModelErrorKind::BadRequest && says(&message, &OVERFLOW) {
+        kind = ModelErrorKind::ContextOverflow;
     }
     let mut error = ModelError::new(kind, message);
     error.status = status;
     error
 }
 
-fn kind_of(status: Option<u16>, words: &str, message: &str) -> ErrorKind {
-    use ErrorKind as K;
+fn kind_of(status: Option<u16>, words: &str, message: &str) -> ModelErrorKind {
+    use ModelErrorKind as K;
     let both = format!("{words} {message}").to_lowercase();
     match status {
         // Following it would carry the key to another host.
@@ -167,8 +172,8 @@ fn kind_of(status: Option<u16>, words: &str, message: &str) -> ErrorKind {
 }
 
 /// Inside a stream there is no status; the words decide.
-fn kind_by_words(words: &str, both: &str) -> ErrorKind {
-    use ErrorKind as K;
+fn kind_by_words(words: &str, both: &str) -> ModelErrorKind {
+    use ModelErrorKind as K;
     let named = words.split(' ').find_map(|word| {
         Some(match word {
             "authentication_error" | "permission_error" | "invalid_api_key" => K::Auth,
@@ -205,8 +210,9 @@ fn plain(text: &str, status: u16) -> String {
 mod tests {
     use super::*;
 
-    fn check(status: u16, body: &str, kind: ErrorKind, words: &str) {
-        let error = from_response(status, &Headers::default(), body.as_bytes(), jiff::Timestamp::UNIX_EPOCH);
+    fn check(status: u16, body: &str, kind: ModelErrorKind, words: &str) {
+        let error =
+            from_response(status, &ResponseHeaders::default(), body.as_bytes(), jiff::Timestamp::UNIX_EPOCH);
         assert_eq!(error.kind, kind, "{status} {body}");
         assert!(error.message.contains(words), "{error}");
         assert_eq!(error.status, Some(status));
@@ -215,72 +221,72 @@ mod tests {
     #[test]
     fn anthropic_errors() {
         for (status, word, kind) in [
-            (400, "invalid_request_error", ErrorKind::BadRequest),
-            (401, "authentication_error", ErrorKind::Auth),
-            (402, "billing_error", ErrorKind::Billing),
-            (403, "permission_error", ErrorKind::Auth),
-            (404, "not_found_error", ErrorKind::BadRequest),
-            (413, "request_too_large", ErrorKind::ContextOverflow),
-            (429, "rate_limit_error", ErrorKind::RateLimit),
-            (500, "api_error", ErrorKind::Overloaded),
-            (504, "timeout_error", ErrorKind::Timeout),
-            (529, "overloaded_error", ErrorKind::Overloaded),
+            (400, "invalid_request_error", ModelErrorKind::BadRequest),
+            (401, "authentication_error", ModelErrorKind::Auth),
+            (402, "billing_error", ModelErrorKind::Billing),
+            (403, "permission_error", ModelErrorKind::Auth),
+            (404, "not_found_error", ModelErrorKind::BadRequest),
+            (413, "request_too_large", ModelErrorKind::ContextOverflow),
+            (429, "rate_limit_error", ModelErrorKind::RateLimit),
+            (500, "api_error", ModelErrorKind::Overloaded),
+            (504, "timeout_error", ModelErrorKind::Timeout),
+            (529, "overloaded_error", ModelErrorKind::Overloaded),
         ] {
             let body = format!(
                 r#"{{"type":"error","error":{{"type":"{word}","message":"told"}},"request_id":"r1"}}"#
             );
             check(status, &body, kind, "told");
             // The same inside a stream, where there is no status.
-            let expect = if status == 413 { ErrorKind::ContextOverflow } else { kind };
+            let expect = if status == 413 { ModelErrorKind::ContextOverflow } else { kind };
             let event = serde_json::json!({"type": "error", "error": {"type": word, "message": "told"}});
             assert_eq!(from_event(&event).kind, expect, "{word}");
         }
         let too_long = r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#;
-        check(400, too_long, ErrorKind::ContextOverflow, "too long");
+        check(400, too_long, ModelErrorKind::ContextOverflow, "too long");
         let broke =
             r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#;
-        check(400, broke, ErrorKind::Billing, "credit");
+        check(400, broke, ModelErrorKind::Billing, "credit");
     }
 
     #[test]
     fn openai_errors() {
         let quota = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#;
-        check(429, quota, ErrorKind::Billing, "quota");
+        check(429, quota, ModelErrorKind::Billing, "quota");
         let rate =
             r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#;
-        check(429, rate, ErrorKind::RateLimit, "Rate");
+        check(429, rate, ModelErrorKind::RateLimit, "Rate");
         let long = r#"{"error":{"message":"too big","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
-        check(400, long, ErrorKind::ContextOverflow, "too big");
-        check(500, "", ErrorKind::Overloaded, "empty answer");
-        check(400, r#"{"error":"plain words"}"#, ErrorKind::BadRequest, "plain words");
+        check(400, long, ModelErrorKind::ContextOverflow, "too big");
+        check(500, "", ModelErrorKind::Overloaded, "empty answer");
+        check(400, r#"{"error":"plain words"}"#, ModelErrorKind::BadRequest, "plain words");
     }
 
     #[test]
     fn openrouter_errors() {
         let told =
             |code: u16, message: &str| format!(r#"{{"error":{{"code":{code},"message":"{message}"}}}}"#);
-        check(402, &told(402, "Insufficient credits"), ErrorKind::Billing, "credits");
-        check(408, &told(408, "timed out"), ErrorKind::Timeout, "timed");
-        check(502, &told(502, "model down"), ErrorKind::Overloaded, "down");
-        check(503, &told(503, "no provider"), ErrorKind::Overloaded, "no provider");
+        check(402, &told(402, "Insufficient credits"), ModelErrorKind::Billing, "credits");
+        check(408, &told(408, "timed out"), ModelErrorKind::Timeout, "timed");
+        check(502, &told(502, "model down"), ModelErrorKind::Overloaded, "down");
+        check(503, &told(503, "no provider"), ModelErrorKind::Overloaded, "no provider");
         let moderated = r#"{"error":{"code":403,"message":"Input was declined","metadata":{"reasons":["violence"],"flagged_input":"x"}}}"#;
-        check(403, moderated, ErrorKind::Refused, "declined");
+        check(403, moderated, ModelErrorKind::Refused, "declined");
         let wrapped = r#"{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"maximum context length is 8192","provider_name":"P"}}}"#;
-        check(400, wrapped, ErrorKind::ContextOverflow, "8192");
+        check(400, wrapped, ModelErrorKind::ContextOverflow, "8192");
     }
 
     #[test]
     fn local_servers_and_proxies() {
         let llama = r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#;
-        check(400, llama, ErrorKind::ContextOverflow, "context size");
-        check(502, "<html>Bad Gateway</html>", ErrorKind::Overloaded, "Bad Gateway");
+        check(400, llama, ModelErrorKind::ContextOverflow, "context size");
+        check(502, "<html>Bad Gateway</html>", ModelErrorKind::Overloaded, "Bad Gateway");
         let grammar = r#"{"error":{"code":500,"message":"Failed to parse grammar","type":"server_error"}}"#;
-        check(500, grammar, ErrorKind::BadRequest, "grammar");
+        check(500, grammar, ModelErrorKind::BadRequest, "grammar");
         let flag =
             r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#;
-        check(500, flag, ErrorKind::BadRequest, "--jinja");
-        check(500, r#"{"error":{"message":"out of memory"}}"#, ErrorKind::Overloaded, "memory");
-        check(422, r#"{"detail":"field required"}"#, ErrorKind::BadRequest, "field required");
+        check(500, flag, ModelErrorKind::BadRequest, "--jinja");
+        check(500, r#"{"error":{"message":"out of memory"}}"#, ModelErrorKind::Overloaded, "memory");
+        check(422, r#"{"detail":"field required"}"#, ModelErrorKind::BadRequest, "field required");
     }
 
     #[test]
@@ -289,9 +295,9 @@ mod tests {
             [serde_json::json!(429), serde_json::json!("429"), serde_json::json!("rate_limit_exceeded")]
         {
             let event = serde_json::json!({"error": {"code": code, "message": "slow down"}});
-            assert_eq!(from_event(&event).kind, ErrorKind::RateLimit, "{code}");
+            assert_eq!(from_event(&event).kind, ModelErrorKind::RateLimit, "{code}");
         }
         let odd = serde_json::json!({"error": {"code": "whatever", "message": "oops"}});
-        assert_eq!(from_event(&odd).kind, ErrorKind::Overloaded);
+        assert_eq!(from_event(&odd).kind, ModelErrorKind::Overloaded);
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::ability::{Answers, Told, read};
+use crate::ability::{DeclaredAbilities, ServerMetadata, read};
 use crate::endpoint::Endpoint;
 
 /// The ports that local servers listen on unless told otherwise.
@@ -18,14 +18,14 @@ const MAX_ANSWER: usize = 1024 * 1024;
 
 /// How long a port is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct DetectionTimeouts {
     /// To connect; on loopback that takes microseconds.
     pub connect: Duration,
     /// For the whole answer.
     pub answer: Duration,
 }
 
-impl Default for Patience {
+impl Default for DetectionTimeouts {
     fn default() -> Self {
         Self { connect: Duration::from_millis(5), answer: Duration::from_millis(40) }
     }
@@ -33,7 +33,7 @@ impl Default for Patience {
 
 /// A server that answered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Local {
+pub struct LocalServer {
     /// How to talk to it.
     pub endpoint: Endpoint,
     /// The models it has.
@@ -43,7 +43,7 @@ pub struct Local {
 /// The servers that answer on these ports of this machine, all asked at once, in the order given.
 ///
 /// Only loopback is asked: finding a model must not tell anyone on a network that it was looked for.
-pub fn detect(ports: &[(&str, u16)], patience: Patience) -> Vec<Local> {
+pub fn detect(ports: &[(&str, u16)], patience: DetectionTimeouts) -> Vec<LocalServer> {
     std::thread::scope(|scope| {
         let asked: Vec<_> =
             ports.iter().map(|(name, port)| scope.spawn(move || ask(name, *port, patience))).collect();
@@ -51,7 +51,7 @@ pub fn detect(ports: &[(&str, u16)], patience: Patience) -> Vec<Local> {
     })
 }
 
-fn ask(name: &str, port: u16, patience: Patience) -> Option<Local> {
+fn ask(name: &str, port: u16, patience: DetectionTimeouts) -> Option<LocalServer> {
     let base = format!("http://127.0.0.1:{port}/v1");
     let endpoint = Endpoint::compatible(name, &base, None);
     list(&endpoint, port, patience).ok()
@@ -59,7 +59,7 @@ fn ask(name: &str, port: u16, patience: Patience) -> Option<Local> {
 
 /// Why a server does not list its models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unlisted {
+pub enum UnlistedReason {
     /// Nothing answers there, or not in time.
     Down,
     /// It answers with this status.
@@ -69,20 +69,24 @@ pub enum Unlisted {
 }
 
 /// The models of the server at an endpoint on this machine, asked with its key.
-pub fn list(endpoint: &Endpoint, port: u16, patience: Patience) -> Result<Local, Unlisted> {
+pub fn list(
+    endpoint: &Endpoint,
+    port: u16,
+    patience: DetectionTimeouts,
+) -> Result<LocalServer, UnlistedReason> {
     let path = endpoint.path();
     let question = question(endpoint, port, &format!("{path}/models"), None);
-    let answer = exchange(port, &question, patience).ok_or(Unlisted::Down)?;
+    let answer = exchange(port, &question, patience).ok_or(UnlistedReason::Down)?;
     match (models_in(&answer), status_of(&answer)) {
-        (Some(models), _) => Ok(Local { endpoint: endpoint.clone(), models }),
-        (None, Some(200)) => Err(Unlisted::Odd),
-        (None, Some(status)) => Err(Unlisted::Status(status)),
-        (None, None) => Err(Unlisted::Down),
+        (Some(models), _) => Ok(LocalServer { endpoint: endpoint.clone(), models }),
+        (None, Some(200)) => Err(UnlistedReason::Odd),
+        (None, Some(status)) => Err(UnlistedReason::Status(status)),
+        (None, None) => Err(UnlistedReason::Down),
     }
 }
 
 /// What the server on this port says about a model; five small questions at once.
-pub fn tell(endpoint: &Endpoint, port: u16, model: &str, patience: Patience) -> Told {
+pub fn tell(endpoint: &Endpoint, port: u16, model: &str, patience: DetectionTimeouts) -> DeclaredAbilities {
     let show = json!({ "model": model }).to_string();
     let asked = [
         (format!("{}/models", endpoint.path()), None),
@@ -99,7 +103,7 @@ pub fn tell(endpoint: &Endpoint, port: u16, model: &str, patience: Patience) -> 
         threads.map(|thread| thread.join().ok().flatten())
     });
     let [models, props, studio, shown, running] = answered;
-    read(&Answers { models, props, studio, shown, running }, model)
+    read(&ServerMetadata { models, props, studio, shown, running }, model)
 }
 
 fn question(endpoint: &Endpoint, port: u16, path: &str, body: Option<&str>) -> String {
@@ -115,7 +119,7 @@ fn question(endpoint: &Endpoint, port: u16, path: &str, body: Option<&str>) -> S
 }
 
 /// One question in the old version of the protocol, so that the answer comes in one piece and the connection ends.
-fn exchange(port: u16, question: &str, patience: Patience) -> Option<Vec<u8>> {
+fn exchange(port: u16, question: &str, patience: DetectionTimeouts) -> Option<Vec<u8>> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mut stream = TcpStream::connect_timeout(&address, patience.connect).ok()?;
     let deadline = Instant::now() + patience.answer;

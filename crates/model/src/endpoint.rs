@@ -4,11 +4,11 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{ErrorKind, ModelError};
-use crate::key::Key;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::key::ProviderKey;
 use crate::known_provider::{KnownProvider, known_provider, known_provider_names};
-use crate::request::Request;
-use crate::wire::{Dialect, Wire};
+use crate::request::ModelRequest;
+use crate::wire::{WireDialect, WireFormat};
 
 /// An endpoint that answers requests.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,11 +18,11 @@ pub struct Endpoint {
     /// The URL below which the wire's path is, such as `https://openrouter.ai/api/v1`.
     pub base: String,
     /// The wire it speaks.
-    pub wire: Wire,
+    pub wire: WireFormat,
     /// Its dialect.
-    pub dialect: Dialect,
+    pub dialect: WireDialect,
     /// The key, where one is needed.
-    pub key: Option<Key>,
+    pub key: Option<ProviderKey>,
     /// The variable that is looked into for the key.
     pub key_from: Option<String>,
     /// Headers besides those of the wire.
@@ -33,7 +33,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// A provider that is known by name.
-    pub fn of(provider: &KnownProvider, key: Key) -> Self {
+    pub fn of(provider: &KnownProvider, key: ProviderKey) -> Self {
         let headers = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         Self {
             headers,
@@ -42,11 +42,11 @@ impl Endpoint {
     }
 
     /// Any server that speaks chat completions, local ones mostly.
-    pub fn compatible(name: &str, base: &str, key: Option<Key>) -> Self {
-        Self::at(name, base, Wire::Chat, Dialect::Compatible, key)
+    pub fn compatible(name: &str, base: &str, key: Option<ProviderKey>) -> Self {
+        Self::at(name, base, WireFormat::Chat, WireDialect::Compatible, key)
     }
 
-    fn at(name: &str, base: &str, wire: Wire, dialect: Dialect, key: Option<Key>) -> Self {
+    fn at(name: &str, base: &str, wire: WireFormat, dialect: WireDialect, key: Option<ProviderKey>) -> Self {
         let base = base.trim().trim_end_matches('/').to_owned();
         let name = name.to_owned();
         Self { name, base, wire, dialect, key, key_from: None, headers: Vec::new(), extra: Map::new() }
@@ -62,18 +62,18 @@ impl Endpoint {
     ) -> Result<Self, ModelError> {
         let mut endpoint = match (known_provider(name), base) {
             (Some(provider), _) => {
-                let key = Key::from_env(&provider.key, &provider.title, &look_up)?;
+                let key = ProviderKey::from_env(&provider.key, &provider.title, &look_up)?;
                 Self { key_from: Some(provider.key.clone()), ..Self::of(provider, key) }
             }
             (None, Some(base)) => {
                 let variable = format!("{}_API_KEY", name.to_ascii_uppercase().replace('-', "_"));
-                let key = Key::from_env(&variable, name, &look_up).ok();
+                let key = ProviderKey::from_env(&variable, name, &look_up).ok();
                 Self { key_from: Some(variable), ..Self::compatible(name, base, key) }
             }
             (None, None) => {
                 let known = known_provider_names().collect::<Vec<_>>().join(", ");
                 let message = format!("unknown provider `{name}`: use {known}, or give a base URL");
-                return Err(ModelError::new(ErrorKind::Setup, message));
+                return Err(ModelError::new(ModelErrorKind::Setup, message));
             }
         };
         if let Some(base) = base {
@@ -85,7 +85,7 @@ impl Endpoint {
 
     /// Refuses what is no URL, and a key on its way over an open network.
     pub fn check(&self) -> Result<(), ModelError> {
-        let refuse = |message: String| Err(ModelError::new(ErrorKind::Setup, message));
+        let refuse = |message: String| Err(ModelError::new(ModelErrorKind::Setup, message));
         let encrypted = self.base.starts_with("https://");
         if !encrypted && !self.base.starts_with("http://") {
             return refuse(format!(
@@ -153,11 +153,11 @@ impl Endpoint {
             ("content-type".to_owned(), "application/json".to_owned()),
             ("accept".to_owned(), "text/event-stream".to_owned()),
         ];
-        if self.wire == Wire::Messages {
+        if self.wire == WireFormat::Messages {
             headers.push(("anthropic-version".to_owned(), "2023-06-01".to_owned()));
         }
         match &self.key {
-            Some(key) if self.wire == Wire::Messages => {
+            Some(key) if self.wire == WireFormat::Messages => {
                 headers.push(("x-api-key".to_owned(), key.expose().to_owned()));
             }
             Some(key) => headers.push(("authorization".to_owned(), format!("Bearer {}", key.expose()))),
@@ -168,7 +168,7 @@ impl Endpoint {
     }
 
     /// The body of a request.
-    pub fn body(&self, request: &Request) -> Value {
+    pub fn body(&self, request: &ModelRequest) -> Value {
         let mut body = self.wire.encode(request, self.dialect);
         for (key, value) in &self.extra {
             match (body.get_mut(key), value) {
@@ -203,7 +203,7 @@ mod tests {
             assert!(value.ends_with(&format!("value-of-{}_API_KEY", name.to_uppercase())), "{value}");
             assert!(!format!("{endpoint:?}").contains("value-of"));
             let error = Endpoint::named(name, None, |_| None).unwrap_err();
-            assert_eq!(error.kind, ErrorKind::Auth);
+            assert_eq!(error.kind, ModelErrorKind::Auth);
             assert!(error.to_string().contains(&format!("{}_API_KEY", name.to_uppercase())), "{error}");
         }
         let local = Endpoint::named("local", Some("http://127.0.0.1:8080/v1/"), env).unwrap();
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_key_does_not_travel_in_the_open() {
-        let with = |base: &str| Endpoint::compatible("x", base, Some(Key::new("k"))).check().is_ok();
+        let with = |base: &str| Endpoint::compatible("x", base, Some(ProviderKey::new("k"))).check().is_ok();
         for (base, fine) in [
             ("https://example.com/v1", true),
             ("http://localhost:1234/v1", true),
@@ -231,11 +231,11 @@ mod tests {
 
     #[test]
     fn extra_fields_join_what_is_there() {
-        let mut endpoint = Endpoint::of(known_provider("openrouter").unwrap(), Key::new("k"));
+        let mut endpoint = Endpoint::of(known_provider("openrouter").unwrap(), ProviderKey::new("k"));
         endpoint.extra =
             json!({"provider": {"data_collection": "deny"}, "models": ["b"]}).as_object().unwrap().clone();
-        let mut request = Request::new("a", "x");
-        request.tools = vec![crate::Tool::new("ls", "", json!({}))];
+        let mut request = ModelRequest::new("a", "x");
+        request.tools = vec![crate::ToolSpec::new("ls", "", json!({}))];
         let body = endpoint.body(&request);
         assert_eq!(body["provider"], json!({"require_parameters": true, "data_collection": "deny"}));
         assert_eq!(body["models"], json!(["b"]));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[error("{}: {message}{}", kind.words(), self.suffix())]
 pub struct ModelError {
     /// What sort of failure it is.
-    pub kind: ErrorKind,
+    pub kind: ModelErrorKind,
     /// What was said, by the provider or by us.
     pub message: String,
     /// HTTP status, when there was one.
@@ -23,7 +23,7 @@ pub struct ModelError {
 /// Sorts of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ErrorKind {
+pub enum ModelErrorKind {
     /// The key is missing, wrong or lacks a right.
     Auth,
     /// There is no money or quota left.
@@ -54,7 +54,7 @@ pub enum ErrorKind {
     Setup,
 }
 
-impl ErrorKind {
+impl ModelErrorKind {
     /// Whether sending the same request again can help.
     pub fn may_retry(self) -> bool {
         match self {
@@ -127,29 +127,29 @@ impl ErrorKind {
 
 impl ModelError {
     /// A failure of this kind.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), status: None, retry_after: None, request_id: None }
     }
 
     /// The stream ended before its terminal event.
     pub(crate) fn cut(missing: &str) -> Self {
-        Self::new(ErrorKind::Cut, format!("the stream ended without {missing}"))
+        Self::new(ModelErrorKind::Cut, format!("the stream ended without {missing}"))
     }
 
     /// Something that is not what the wire promises.
     pub(crate) fn malformed(what: impl std::fmt::Display, found: &str) -> Self {
-        Self::new(ErrorKind::Malformed, format!("{what}: `{}`", excerpt(found)))
+        Self::new(ModelErrorKind::Malformed, format!("{what}: `{}`", excerpt(found)))
     }
 
     /// The caller stopped it.
     pub fn cancelled() -> Self {
-        Self::new(ErrorKind::Cancelled, "the request was stopped")
+        Self::new(ModelErrorKind::Cancelled, "the request was stopped")
     }
 
     /// No key where one is needed.
     pub fn missing_key(variable: &str, provider: &str) -> Self {
         Self::new(
-            ErrorKind::Auth,
+            ModelErrorKind::Auth,
             format!(
                 "{provider} needs a key: set {variable} in the environment, or choose another provider or a local server"
             ),
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_message_says_what_where_and_what_to_do() {
-        let mut error = ModelError::new(ErrorKind::RateLimit, "slow down");
+        let mut error = ModelError::new(ModelErrorKind::RateLimit, "slow down");
         error.status = Some(429);
         error.retry_after = Some(Duration::from_millis(1500));
         error.request_id = Some("req_1".into());

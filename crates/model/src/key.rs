@@ -6,9 +6,9 @@ use crate::error::ModelError;
 
 /// A provider's key. It has no `Display`, and `Debug` shows only that it is there.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct ProviderKey(String);
 
-impl Key {
+impl ProviderKey {
     /// Holds a key; white space around it is dropped.
     pub fn new(value: &str) -> Self {
         Self(value.trim().to_owned())
@@ -32,7 +32,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ProviderKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_key_never_prints() {
-        let key = Key::from_env("K", "Somebody", |_| Some(" s3cret-value\n".into())).unwrap();
+        let key = ProviderKey::from_env("K", "Somebody", |_| Some(" s3cret-value\n".into())).unwrap();
         assert_eq!(format!("{key:?} {:?}", Some(&key)), "Key(…) Some(Key(…))");
         assert_eq!(key.expose(), "s3cret-value");
     }
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_missing_or_empty_key_names_its_variable() {
         for value in [None, Some(String::new()), Some("  ".to_owned())] {
-            let error = Key::from_env("SOME_API_KEY", "Somebody", |_| value.clone()).unwrap_err();
+            let error = ProviderKey::from_env("SOME_API_KEY", "Somebody", |_| value.clone()).unwrap_err();
             assert!(error.to_string().contains("SOME_API_KEY"), "{error}");
         }
     }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::wire::{Dialect, Wire};
+use crate::wire::{WireDialect, WireFormat};
 
 const TEXT: &str = include_str!("../../../rules/providers.toml");
 
@@ -22,9 +22,9 @@ pub struct KnownProvider {
     /// The URL below which the wire's path is.
     pub base: String,
     /// What it speaks.
-    pub wire: Wire,
+    pub wire: WireFormat,
     /// Its dialect.
-    pub dialect: Dialect,
+    pub dialect: WireDialect,
     /// Addresses that are its own.
     pub hosts: Vec<String>,
     /// Whether OpenRouter calls a maker of models the same.

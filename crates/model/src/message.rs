@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::wire::Wire;
+use crate::wire::WireFormat;
 
 /// Who is speaking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,17 +17,17 @@ pub enum Role {
 
 /// One turn of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Message {
+pub struct ModelMessage {
     /// Who says it.
     pub role: Role,
     /// What is said, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
 }
 
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum MessagePart {
     /// Words.
     Text(String),
     /// Thoughts of the model.
@@ -52,7 +52,7 @@ pub struct Reasoning {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Seal {
     /// The wire it came from.
-    pub wire: Wire,
+    pub wire: WireFormat,
     /// Its content.
     pub value: Value,
 }
@@ -83,26 +83,26 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-impl Message {
+impl ModelMessage {
     /// Something the user says.
     pub fn user(text: impl Into<String>) -> Self {
-        Self { role: Role::User, parts: vec![Part::Text(text.into())] }
+        Self { role: Role::User, parts: vec![MessagePart::Text(text.into())] }
     }
 
     /// Something the model said.
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self { role: Role::Assistant, parts: vec![Part::Text(text.into())] }
+        Self { role: Role::Assistant, parts: vec![MessagePart::Text(text.into())] }
     }
 
     /// The results of all calls of the previous reply.
     pub fn results(results: impl IntoIterator<Item = ToolResult>) -> Self {
-        Self { role: Role::User, parts: results.into_iter().map(Part::Result).collect() }
+        Self { role: Role::User, parts: results.into_iter().map(MessagePart::Result).collect() }
     }
 
     /// The calls in it.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
+            MessagePart::Call(call) => Some(call),
             _ => None,
         })
     }
@@ -110,7 +110,7 @@ impl Message {
     /// All words of it, without thoughts.
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
+            MessagePart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         texts.collect::<Vec<_>>().join("\n")

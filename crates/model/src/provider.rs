@@ -5,13 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cancel::Cancel;
-use crate::error::{ErrorKind, ModelError};
-use crate::reply::{Delta, Reply};
-use crate::request::Request;
+use crate::cancel::ModelCancel;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::reply::{ModelReply, ReplyDelta};
+use crate::request::ModelRequest;
 
 /// A reply on its way.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Reply, ModelError>> + Send + 'a>>;
+pub type PendingReply<'a> = Pin<Box<dyn Future<Output = Result<ModelReply, ModelError>> + Send + 'a>>;
 
 /// Answers requests: a network endpoint, a cassette, or a wrapper around another provider.
 pub trait Provider: Send + Sync {
@@ -19,20 +19,25 @@ pub trait Provider: Send + Sync {
     fn name(&self) -> &str;
 
     /// Sends a request; pieces go to the sink as they come, the whole reply is given at the end.
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a>;
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a>;
 }
 
-/// Receives the pieces of a reply; closures that take a [`Delta`] are sinks.
-pub trait Sink: Send {
+/// Receives the pieces of a reply; closures that take a [`ReplyDelta`] are sinks.
+pub trait DeltaSink: Send {
     /// Takes a piece.
-    fn delta(&mut self, delta: Delta);
+    fn delta(&mut self, delta: ReplyDelta);
 
     /// Learns that the request is sent again after a pause.
     fn waiting(&mut self, _pause: Duration, _why: &ModelError) {}
 }
 
-impl<F: FnMut(Delta) + Send> Sink for F {
-    fn delta(&mut self, delta: Delta) {
+impl<F: FnMut(ReplyDelta) + Send> DeltaSink for F {
+    fn delta(&mut self, delta: ReplyDelta) {
         self(delta);
     }
 }
@@ -42,7 +47,12 @@ impl<P: Provider + ?Sized> Provider for Box<P> {
         (**self).name()
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         (**self).stream(request, sink, cancel)
     }
 }
@@ -52,24 +62,32 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
         (**self).name()
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         (**self).stream(request, sink, cancel)
     }
 }
 
 /// A provider for threads that are not asynchronous; keeps one runtime, so connections are reused.
 #[derive(Debug)]
-pub struct Blocking<P> {
+pub struct BlockingProvider<P> {
     provider: P,
     runtime: tokio::runtime::Runtime,
 }
 
-impl<P: Provider> Blocking<P> {
+impl<P: Provider> BlockingProvider<P> {
     /// Wraps a provider.
     pub fn new(provider: P) -> Result<Self, ModelError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-                ModelError::new(ErrorKind::Network, format!("cannot prepare for network traffic: {error}"))
+                ModelError::new(
+                    ModelErrorKind::Network,
+                    format!("cannot prepare for network traffic: {error}"),
+                )
             })?;
         Ok(Self { provider, runtime })
     }
@@ -77,13 +95,13 @@ impl<P: Provider> Blocking<P> {
     /// Sends a request and waits for the reply; refused inside an asynchronous task, which it would block.
     pub fn stream(
         &self,
-        request: &Request,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Reply, ModelError> {
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+        cancel: &ModelCancel,
+    ) -> Result<ModelReply, ModelError> {
         if tokio::runtime::Handle::try_current().is_ok() {
             let message = "a blocking request was made inside an asynchronous task";
-            return Err(ModelError::new(ErrorKind::BadRequest, message));
+            return Err(ModelError::new(ModelErrorKind::BadRequest, message));
         }
         self.runtime.block_on(self.provider.stream(request, sink, cancel))
     }

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Message, Part, Role, ToolCall};
-use crate::usage::Usage;
+use crate::message::{MessagePart, ModelMessage, Role, ToolCall};
+use crate::usage::TokenUsage;
 
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct ModelReply {
     /// The provider's id of it, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -15,18 +15,18 @@ pub struct Reply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What was said, in order; never a tool result.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
     /// Why it ended.
-    pub stop: Stop,
+    pub stop: ReplyStop,
     /// Tokens, when the provider told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
 }
 
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
+pub enum ReplyStop {
     /// The model was done.
     EndTurn,
     /// It waits for tool results.
@@ -43,7 +43,7 @@ pub enum Stop {
     Refusal,
 }
 
-impl Stop {
+impl ReplyStop {
     /// The word for it in events.
     pub fn name(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Stop {
 
 /// A piece of an answer as it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delta {
+pub enum ReplyDelta {
     /// Words.
     Text(String),
     /// Thoughts.
@@ -84,16 +84,16 @@ pub enum Delta {
     Restart,
 }
 
-impl Reply {
+impl ModelReply {
     /// The reply as a message for the next request.
-    pub fn message(&self) -> Message {
-        Message { role: Role::Assistant, parts: self.parts.clone() }
+    pub fn message(&self) -> ModelMessage {
+        ModelMessage { role: Role::Assistant, parts: self.parts.clone() }
     }
 
     /// The calls it asks for.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
+            MessagePart::Call(call) => Some(call),
             _ => None,
         })
     }
@@ -104,20 +104,20 @@ impl Reply {
     }
 
     /// The whole reply as pieces, for receivers of one that did not come in any.
-    pub fn deltas(&self) -> Vec<Delta> {
+    pub fn deltas(&self) -> Vec<ReplyDelta> {
         let mut out = Vec::new();
         let mut index = 0;
         for part in &self.parts {
             match part {
-                Part::Text(text) => out.push(Delta::Text(text.clone())),
-                Part::Reasoning(reasoning) if reasoning.text.is_empty() => {}
-                Part::Reasoning(reasoning) => out.push(Delta::Reasoning(reasoning.text.clone())),
-                Part::Call(call) => {
-                    out.push(Delta::CallStarted { index, name: call.name.clone() });
-                    out.push(Delta::CallArguments { index, text: call.arguments.clone() });
+                MessagePart::Text(text) => out.push(ReplyDelta::Text(text.clone())),
+                MessagePart::Reasoning(reasoning) if reasoning.text.is_empty() => {}
+                MessagePart::Reasoning(reasoning) => out.push(ReplyDelta::Reasoning(reasoning.text.clone())),
+                MessagePart::Call(call) => {
+                    out.push(ReplyDelta::CallStarted { index, name: call.name.clone() });
+                    out.push(ReplyDelta::CallArguments { index, text: call.arguments.clone() });
                     index += 1;
                 }
-                Part::Result(_) => {}
+                MessagePart::Result(_) => {}
             }
         }
         out

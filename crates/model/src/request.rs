@@ -3,20 +3,20 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::message::Message;
+use crate::message::ModelMessage;
 
 /// One request, the same for every wire.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Request {
+pub struct ModelRequest {
     /// The model's id, as its provider spells it.
     pub model: String,
     /// The system prompt; empty for none.
     pub system: String,
     /// The conversation so far; the last message is the user's.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ModelMessage>,
     /// The tools the model may call.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ToolSpec>,
     /// Whether it may, must or must not call one.
     pub choice: ToolChoice,
     /// The most tokens of the answer, thoughts included.
@@ -26,12 +26,12 @@ pub struct Request {
     /// How hard to think; the provider's default when absent.
     pub effort: Option<Effort>,
     /// A schema the answer's text must follow.
-    pub format: Option<Format>,
+    pub format: Option<ReplyFormat>,
 }
 
 /// A tool the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Tool {
+pub struct ToolSpec {
     /// Its name.
     pub name: String,
     /// What it does, for the model.
@@ -89,23 +89,23 @@ impl Effort {
 
 /// A schema the answer must follow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Format {
+pub struct ReplyFormat {
     /// A short name: letters, digits, `_` and `-`.
     pub name: String,
     /// JSON Schema of the answer.
     pub schema: Value,
 }
 
-impl Tool {
+impl ToolSpec {
     /// A tool with a schema for its arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>, schema: Value) -> Self {
         Self { name: name.into(), description: description.into(), schema }
     }
 }
 
-impl Request {
+impl ModelRequest {
     /// A request to a model with one message of the user.
     pub fn new(model: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { model: model.into(), messages: vec![Message::user(text)], ..Self::default() }
+        Self { model: model.into(), messages: vec![ModelMessage::user(text)], ..Self::default() }
     }
 }

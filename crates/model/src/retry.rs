@@ -8,16 +8,16 @@ use crate::error::ModelError;
 
 /// Response headers by lower-case name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Headers(Vec<(String, String)>);
+pub struct ResponseHeaders(Vec<(String, String)>);
 
-impl Headers {
+impl ResponseHeaders {
     /// The first value of a header; the name is in lower case.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim())
     }
 }
 
-impl<K: AsRef<str>, V: Into<String>> FromIterator<(K, V)> for Headers {
+impl<K: AsRef<str>, V: Into<String>> FromIterator<(K, V)> for ResponseHeaders {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         Self(
             pairs.into_iter().map(|(key, value)| (key.as_ref().to_ascii_lowercase(), value.into())).collect(),
@@ -46,7 +46,7 @@ impl Default for Backoff {
 
 /// What to do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum RetryDecision {
     /// Send it again after this pause.
     Wait(Duration),
     /// The failure stands.
@@ -55,19 +55,19 @@ pub enum Next {
 
 impl Backoff {
     /// Decides after `failures` failed attempts (1 after the first); `random` is in 0..1.
-    pub fn decide(&self, failures: u32, error: &ModelError, delivered: bool, random: f64) -> Next {
+    pub fn decide(&self, failures: u32, error: &ModelError, delivered: bool, random: f64) -> RetryDecision {
         let left = (self.most + 1).saturating_sub(failures);
         if left == 0 || !error.kind.may_retry() || (delivered && !self.after_text) {
-            return Next::GiveUp;
+            return RetryDecision::GiveUp;
         }
         match error.retry_after {
             // Not even all pauses together would be enough: say so at once.
-            Some(asked) if asked > self.cap.saturating_mul(left) => Next::GiveUp,
-            Some(asked) => Next::Wait(asked.min(self.cap)),
+            Some(asked) if asked > self.cap.saturating_mul(left) => RetryDecision::GiveUp,
+            Some(asked) => RetryDecision::Wait(asked.min(self.cap)),
             None => {
                 let doubled = self.base.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(self.cap);
                 let jitter = if random.is_finite() { random.clamp(0.0, 1.0) / 4.0 } else { 0.0 };
-                Next::Wait((doubled + doubled.mul_f64(jitter)).min(self.cap))
+                RetryDecision::Wait((doubled + doubled.mul_f64(jitter)).min(self.cap))
             }
         }
     }
@@ -75,7 +75,7 @@ impl Backoff {
 
 /// How long the headers ask to wait: `retry-after-ms`, `retry-after` in seconds or as a date, else the reset of a
 /// limit that is used up.
-pub fn wait_asked_for(headers: &Headers, now: Timestamp) -> Option<Duration> {
+pub fn wait_asked_for(headers: &ResponseHeaders, now: Timestamp) -> Option<Duration> {
     let millis = headers.get("retry-after-ms").and_then(|text| seconds(text, 1e-3));
     let after =
         || headers.get("retry-after").and_then(|text| seconds(text, 1.0).or_else(|| until(text, now)));
@@ -97,7 +97,7 @@ fn until(text: &str, now: Timestamp) -> Option<Duration> {
     Some(Duration::try_from(then.duration_since(now)).unwrap_or(Duration::ZERO))
 }
 
-fn reset_of_spent_limit(headers: &Headers, now: Timestamp) -> Option<Duration> {
+fn reset_of_spent_limit(headers: &ResponseHeaders, now: Timestamp) -> Option<Duration> {
     let openai = ["requests", "tokens"]
         .map(|what| (format!("x-ratelimit-remaining-{what}"), format!("x-ratelimit-reset-{what}")));
     let anthropic = ["requests", "tokens", "input-tokens", "output-tokens"].map(|what| {
@@ -145,19 +145,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::error::ModelErrorKind;
 
-    fn error(kind: ErrorKind, wait: Option<u64>) -> ModelError {
+    fn error(kind: ModelErrorKind, wait: Option<u64>) -> ModelError {
         ModelError { retry_after: wait.map(Duration::from_secs), ..ModelError::new(kind, "") }
     }
 
     #[test]
     fn pauses_double_with_jitter_up_to_the_cap_five_times() {
         let backoff = Backoff::default();
-        let error = error(ErrorKind::Overloaded, None);
+        let error = error(ModelErrorKind::Overloaded, None);
         let secs = |failures, random| match backoff.decide(failures, &error, false, random) {
-            Next::Wait(pause) => Some(pause.as_secs_f64()),
-            Next::GiveUp => None,
+            RetryDecision::Wait(pause) => Some(pause.as_secs_f64()),
+            RetryDecision::GiveUp => None,
         };
         let plain: Vec<_> = (1..=6).map(|n| secs(n, 0.0)).collect();
         assert_eq!(plain, [Some(2.0), Some(4.0), Some(8.0), Some(16.0), Some(30.0), None]);
@@ -169,42 +169,47 @@ mod tests {
     #[test]
     fn the_servers_wish_is_kept_within_the_cap() {
         let backoff = Backoff::default();
-        let decide =
-            |failures, wait| backoff.decide(failures, &error(ErrorKind::RateLimit, Some(wait)), false, 0.5);
-        assert_eq!(decide(1, 7), Next::Wait(Duration::from_secs(7)));
-        assert_eq!(decide(1, 0), Next::Wait(Duration::ZERO));
-        assert_eq!(decide(1, 100), Next::Wait(Duration::from_secs(30)));
-        assert_eq!(decide(1, 3600), Next::GiveUp);
-        assert_eq!(decide(5, 100), Next::GiveUp);
+        let decide = |failures, wait| {
+            backoff.decide(failures, &error(ModelErrorKind::RateLimit, Some(wait)), false, 0.5)
+        };
+        assert_eq!(decide(1, 7), RetryDecision::Wait(Duration::from_secs(7)));
+        assert_eq!(decide(1, 0), RetryDecision::Wait(Duration::ZERO));
+        assert_eq!(decide(1, 100), RetryDecision::Wait(Duration::from_secs(30)));
+        assert_eq!(decide(1, 3600), RetryDecision::GiveUp);
+        assert_eq!(decide(5, 100), RetryDecision::GiveUp);
     }
 
     #[test]
     fn what_cannot_help_is_not_repeated() {
         let backoff = Backoff::default();
         for kind in [
-            ErrorKind::Auth,
-            ErrorKind::Billing,
-            ErrorKind::ContextOverflow,
-            ErrorKind::Refused,
-            ErrorKind::BadRequest,
-            ErrorKind::Malformed,
-            ErrorKind::Cancelled,
-            ErrorKind::Replay,
-            ErrorKind::Setup,
+            ModelErrorKind::Auth,
+            ModelErrorKind::Billing,
+            ModelErrorKind::ContextOverflow,
+            ModelErrorKind::Refused,
+            ModelErrorKind::BadRequest,
+            ModelErrorKind::Malformed,
+            ModelErrorKind::Cancelled,
+            ModelErrorKind::Replay,
+            ModelErrorKind::Setup,
         ] {
-            assert_eq!(backoff.decide(1, &error(kind, Some(1)), false, 0.0), Next::GiveUp, "{kind:?}");
+            assert_eq!(
+                backoff.decide(1, &error(kind, Some(1)), false, 0.0),
+                RetryDecision::GiveUp,
+                "{kind:?}"
+            );
         }
-        for kind in [ErrorKind::Network, ErrorKind::Timeout, ErrorKind::Cut] {
-            assert_ne!(backoff.decide(1, &error(kind, None), false, 0.0), Next::GiveUp, "{kind:?}");
+        for kind in [ModelErrorKind::Network, ModelErrorKind::Timeout, ModelErrorKind::Cut] {
+            assert_ne!(backoff.decide(1, &error(kind, None), false, 0.0), RetryDecision::GiveUp, "{kind:?}");
         }
     }
 
     #[test]
     fn delivered_text_is_not_repeated_unless_asked() {
-        let cut = error(ErrorKind::Cut, None);
-        assert_eq!(Backoff::default().decide(1, &cut, true, 0.0), Next::GiveUp);
+        let cut = error(ModelErrorKind::Cut, None);
+        assert_eq!(Backoff::default().decide(1, &cut, true, 0.0), RetryDecision::GiveUp);
         let asked = Backoff { after_text: true, ..Backoff::default() };
-        assert_eq!(asked.decide(1, &cut, true, 0.0), Next::Wait(Duration::from_secs(2)));
+        assert_eq!(asked.decide(1, &cut, true, 0.0), RetryDecision::Wait(Duration::from_secs(2)));
     }
 
     #[test]
@@ -232,7 +237,7 @@ mod tests {
             ),
             (vec![], None),
         ] {
-            let headers: Headers = headers.into_iter().collect();
+            let headers: ResponseHeaders = headers.into_iter().collect();
             let got = wait_asked_for(&headers, now).map(|wait| wait.as_secs_f64());
             assert_eq!(got, expect, "{headers:?}");
         }
@@ -241,14 +246,14 @@ mod tests {
     proptest! {
         #[test]
         fn any_header_is_survived(text in ".{0,30}", random in any::<f64>(), failures in any::<u32>()) {
-            let headers: Headers = [
+            let headers: ResponseHeaders = [
                 ("retry-after", text.clone()),
                 ("x-ratelimit-remaining-tokens", "0".to_owned()),
                 ("x-ratelimit-reset-tokens", text),
             ].into_iter().collect();
             let wait = wait_asked_for(&headers, Timestamp::UNIX_EPOCH);
-            let error = ModelError { retry_after: wait, ..ModelError::new(ErrorKind::RateLimit, "") };
-            if let Next::Wait(pause) = Backoff::default().decide(failures, &error, false, random) {
+            let error = ModelError { retry_after: wait, ..ModelError::new(ModelErrorKind::RateLimit, "") };
+            if let RetryDecision::Wait(pause) = Backoff::default().decide(failures, &error, false, random) {
                 prop_assert!(pause <= Backoff::default().cap);
             }
         }

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use crate::cancel::Cancel;
-use crate::provider::{Answer, Provider, Sink};
-use crate::reply::Delta;
-use crate::request::Request;
-use crate::retry::{Backoff, Next};
+use crate::cancel::ModelCancel;
+use crate::provider::{DeltaSink, PendingReply, Provider};
+use crate::reply::ReplyDelta;
+use crate::request::ModelRequest;
+use crate::retry::{Backoff, RetryDecision};
 
 /// Repeats what fails for a passing reason, with patience and jitter.
-pub struct Retrying<P> {
+pub struct RetryingProvider<P> {
     inner: P,
     backoff: Backoff,
     random: Box<dyn Fn() -> f64 + Send + Sync>,
 }
 
-impl<P: Provider> Retrying<P> {
+impl<P: Provider> RetryingProvider<P> {
     /// Wraps a provider with the usual patience.
     pub fn new(inner: P) -> Self {
         Self::patient(inner, Backoff::default())
@@ -32,16 +32,21 @@ impl<P: Provider> Retrying<P> {
     }
 }
 
-impl<P: Provider> Provider for Retrying<P> {
+impl<P: Provider> Provider for RetryingProvider<P> {
     fn name(&self) -> &str {
         self.inner.name()
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         Box::pin(async move {
             let mut failures = 0;
             loop {
-                let mut watched = Watched { sink: &mut *sink, any: false, answered: false };
+                let mut watched = ProgressSink { sink: &mut *sink, any: false, answered: false };
                 let error = match self.inner.stream(request, &mut watched, cancel).await {
                     Ok(reply) => return Ok(reply),
                     Err(error) => error,
@@ -49,12 +54,13 @@ impl<P: Provider> Provider for Retrying<P> {
                 let (any, answered) = (watched.any, watched.answered);
                 failures += 1;
                 match self.backoff.decide(failures, &error, answered, (self.random)()) {
-                    Next::GiveUp => return Err(error),
-                    Next::Wait(pause) => {
+                    RetryDecision::GiveUp => return Err(error),
+                    RetryDecision::Wait(pause) => {
                         sink.waiting(pause, &error);
+                        // The pause that the server asked for, or that grows from try to try.
                         cancel.race(tokio::time::sleep(pause)).await?;
                         if any {
-                            sink.delta(Delta::Restart);
+                            sink.delta(ReplyDelta::Restart);
                         }
                     }
                 }
@@ -64,16 +70,16 @@ impl<P: Provider> Provider for Retrying<P> {
 }
 
 /// Passes pieces on and remembers that there were some; thoughts are no part of an answer yet.
-struct Watched<'a> {
-    sink: &'a mut dyn Sink,
+struct ProgressSink<'a> {
+    sink: &'a mut dyn DeltaSink,
     any: bool,
     answered: bool,
 }
 
-impl Sink for Watched<'_> {
-    fn delta(&mut self, delta: Delta) {
+impl DeltaSink for ProgressSink<'_> {
+    fn delta(&mut self, delta: ReplyDelta) {
         self.any = true;
-        self.answered |= !matches!(delta, Delta::Reasoning(_));
+        self.answered |= !matches!(delta, ReplyDelta::Reasoning(_));
         self.sink.delta(delta);
     }
 

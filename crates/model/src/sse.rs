@@ -15,7 +15,7 @@ pub struct SseEvent {
 /// An event was larger than [`MAX_EVENT`] (or the limit given).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is larger than {limit} bytes")]
-pub struct TooLarge {
+pub struct SseEventTooLarge {
     /// The limit.
     pub limit: usize,
 }
@@ -59,7 +59,7 @@ impl SseDecoder {
     }
 
     /// Takes a chunk and gives the events it completes.
-    pub fn push(&mut self, mut chunk: &[u8]) -> Result<Vec<SseEvent>, TooLarge> {
+    pub fn push(&mut self, mut chunk: &[u8]) -> Result<Vec<SseEvent>, SseEventTooLarge> {
         let mut events = Vec::new();
         if self.after_cr && !chunk.is_empty() {
             self.after_cr = false;
@@ -84,15 +84,15 @@ impl SseDecoder {
         self.dispatch()
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), SseEventTooLarge> {
         if self.line.len() + bytes.len() > self.limit {
-            return Err(TooLarge { limit: self.limit });
+            return Err(SseEventTooLarge { limit: self.limit });
         }
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<SseEvent>, TooLarge> {
+    fn end_line(&mut self) -> Result<Option<SseEvent>, SseEventTooLarge> {
         let bytes = std::mem::take(&mut self.line);
         let mut line = String::from_utf8_lossy(&bytes);
         if std::mem::take(&mut self.first_line)
@@ -113,7 +113,7 @@ impl SseDecoder {
             "event" => self.name = Some(value.to_owned()),
             "data" => {
                 if self.data.len() + value.len() + 1 > self.limit {
-                    return Err(TooLarge { limit: self.limit });
+                    return Err(SseEventTooLarge { limit: self.limit });
                 }
                 if self.has_data {
                     self.data.push('\n');
@@ -177,9 +177,9 @@ mod tests {
     #[test]
     fn an_endless_line_or_event_is_refused() {
         let mut decoder = SseDecoder::with_limit(10);
-        assert_eq!(decoder.push(b"data: 12345678"), Err(TooLarge { limit: 10 }));
+        assert_eq!(decoder.push(b"data: 12345678"), Err(SseEventTooLarge { limit: 10 }));
         let mut decoder = SseDecoder::with_limit(10);
-        assert_eq!(decoder.push(b"data:1234\ndata:1234\ndata:1234\n"), Err(TooLarge { limit: 10 }));
+        assert_eq!(decoder.push(b"data:1234\ndata:1234\ndata:1234\n"), Err(SseEventTooLarge { limit: 10 }));
         let mut decoder = SseDecoder::with_limit(10);
         for _ in 0..100 {
             assert_eq!(decoder.push(b": comment\n").unwrap(), []);

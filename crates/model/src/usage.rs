@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Tokens of one reply or many; every token is in exactly one bucket, whatever the provider's own way of counting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Input that was neither read from nor written to a cache.
     #[serde(skip_serializing_if = "is_zero")]
     pub input: u64,
@@ -34,7 +34,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl Usage {
+impl TokenUsage {
     /// All input tokens, which is what a context window is measured against.
     pub fn total_input(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
@@ -60,7 +60,7 @@ impl Usage {
     }
 }
 
-impl AddAssign for Usage {
+impl AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         let add = |a: &mut u64, b: u64| *a = a.saturating_add(b);
         add(&mut self.input, other.input);
@@ -75,8 +75,8 @@ impl AddAssign for Usage {
     }
 }
 
-impl From<Usage> for holon_core::manifest::Usage {
-    fn from(usage: Usage) -> Self {
+impl From<TokenUsage> for holon_core::manifest::UsageTotals {
+    fn from(usage: TokenUsage) -> Self {
         Self {
             input: usage.input.saturating_add(usage.cache_write),
             cached: usage.cache_read,
@@ -103,7 +103,7 @@ pub struct Prices {
 
 impl Prices {
     /// The cost of these tokens.
-    pub fn cost(&self, usage: &Usage) -> f64 {
+    pub fn cost(&self, usage: &TokenUsage) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let at = |count: u64, price: f64| count as f64 * price;
         at(usage.input, self.input)
@@ -119,23 +119,23 @@ mod tests {
 
     #[test]
     fn buckets_never_overlap() {
-        let usage = Usage::from_inclusive(100, 60, 10, 50, 20);
+        let usage = TokenUsage::from_inclusive(100, 60, 10, 50, 20);
         assert_eq!((usage.input, usage.output), (30, 30));
         assert_eq!((usage.total_input(), usage.total_output()), (100, 50));
         // Thoughts counted beside the output, and more cache than input: nothing goes below zero.
-        let odd = Usage::from_inclusive(10, 60, 0, 5, 20);
+        let odd = TokenUsage::from_inclusive(10, 60, 0, 5, 20);
         assert_eq!((odd.input, odd.output, odd.reasoning), (0, 5, 20));
     }
 
     #[test]
     fn sums_and_prices() {
-        let mut total = Usage::default();
-        total += Usage { input: 1000, cache_read: 1000, output: 10, ..Usage::default() };
+        let mut total = TokenUsage::default();
+        total += TokenUsage { input: 1000, cache_read: 1000, output: 10, ..TokenUsage::default() };
         assert_eq!(total.cost_usd, None);
         let prices = Prices { input: 1e-6, output: 1e-5, cache_read: Some(1e-7), cache_write: None };
         let cost = total.priced(&prices).cost_usd.unwrap_or_default();
         assert!((cost - 0.0012).abs() < 1e-12, "{cost}");
-        let told = Usage { cost_usd: Some(0.5), ..total };
+        let told = TokenUsage { cost_usd: Some(0.5), ..total };
         assert_eq!(told.priced(&prices).cost_usd, Some(0.5));
         total += told;
         assert_eq!(total.cost_usd, Some(0.5));
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn a_manifest_gets_its_four_figures() {
         let usage =
-            Usage { input: 5, cache_read: 7, cache_write: 2, output: 3, reasoning: 1, cost_usd: None };
-        let told = holon_core::manifest::Usage::from(usage);
+            TokenUsage { input: 5, cache_read: 7, cache_write: 2, output: 3, reasoning: 1, cost_usd: None };
+        let told = holon_core::manifest::UsageTotals::from(usage);
         assert_eq!((told.input, told.cached, told.output, told.reasoning), (7, 7, 3, 1));
     }
 }

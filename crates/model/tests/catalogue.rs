@@ -5,8 +5,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
 
-use holon_model::catalogue::{CatalogueCache, Fetch, Fetched, OPENROUTER, Origin, Plan, load};
-use holon_model::{ErrorKind, HttpCatalogue};
+use holon_model::catalogue::{
+    CatalogueCache, CatalogueFetch, CatalogueOrigin, CataloguePlan, FetchedCatalogue, OPENROUTER, load,
+};
+use holon_model::{HttpCatalogue, ModelErrorKind};
 
 const LIST: &str = r#"{"data": [{"id": "anthropic/claude-opus-5.5", "pricing": {"prompt": "0.000004", "completion": "0.00002"}}]}"#;
 
@@ -42,13 +44,13 @@ fn a_list_is_fetched_once_and_then_asked_for_by_its_tag() {
     let cache = CatalogueCache::new(folder.path());
     let list = HttpCatalogue::new(&base);
     let get = |plan| load(plan, OPENROUTER, &list, Some(&cache), jiff::Timestamp::now());
-    let first = get(Plan::Fetch);
-    assert_eq!((first.rows.len(), &first.origin, &first.warning), (1, &Origin::Fetched, &None));
-    let second = get(Plan::Fetch);
-    assert_eq!((&second.rows, &second.origin), (&first.rows, &Origin::Fetched));
-    let third = get(Plan::Fetch);
+    let first = get(CataloguePlan::Fetch);
+    assert_eq!((first.rows.len(), &first.origin, &first.warning), (1, &CatalogueOrigin::Fetched, &None));
+    let second = get(CataloguePlan::Fetch);
+    assert_eq!((&second.rows, &second.origin), (&first.rows, &CatalogueOrigin::Fetched));
+    let third = get(CataloguePlan::Fetch);
     assert_eq!(third.rows, first.rows);
-    assert!(matches!(third.origin, Origin::Cached { .. }), "{:?}", third.origin);
+    assert!(matches!(third.origin, CatalogueOrigin::Cached { .. }), "{:?}", third.origin);
     assert!(third.warning.unwrap().contains("later"));
     let asked = server.join().unwrap();
     assert!(asked[0].starts_with("get /api/v1/models http/1.1"), "{}", asked[0]);
@@ -62,14 +64,14 @@ fn a_server_that_is_not_there_is_said_quickly() {
     let base = format!("http://{}/v1", closed.local_addr().unwrap());
     drop(closed);
     let error = HttpCatalogue::new(&base).fetch(None).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Network);
+    assert_eq!(error.kind, ModelErrorKind::Network);
 }
 
 #[test]
 fn where_a_list_is_from_is_remembered() {
     let (base, server) = serve(vec![answer("200 OK", "", LIST)]);
     let list = HttpCatalogue::new(&format!("{base}/"));
-    assert!(matches!(list.fetch(None), Ok(Fetched::List { etag: None, .. })));
+    assert!(matches!(list.fetch(None), Ok(FetchedCatalogue::List { etag: None, .. })));
     assert_eq!(list.source(), format!("{base}/models"));
     server.join().unwrap();
 }

@@ -11,15 +11,15 @@ use std::time::Duration;
 use holon_model::choose::{ThisMachine, ToolCalls, ToolMode};
 use holon_model::retry::Backoff;
 use holon_model::{
-    Blocking, Cancel, Chosen, Delta, Message, Reply, Request, Stop, Timeouts, Tool, ToolResult, Wish,
-    resolve_endpoint,
+    BlockingProvider, ChosenEndpoint, EndpointPreferences, HttpTimeouts, ModelCancel, ModelMessage,
+    ModelReply, ModelRequest, ReplyDelta, ReplyStop, ToolResult, ToolSpec, resolve_endpoint,
 };
 use serde_json::json;
 
 /// Small models on small machines take their time.
-fn timeouts() -> Timeouts {
+fn timeouts() -> HttpTimeouts {
     let long = Duration::from_secs(600);
-    Timeouts { connect: Duration::from_secs(10), head: long, idle: long }
+    HttpTimeouts { connect: Duration::from_secs(10), head: long, idle: long }
 }
 
 /// Past the test harness, which hides what passing tests print.
@@ -28,7 +28,7 @@ fn say(line: &str) {
 }
 
 /// The endpoint that was named, or nothing and a line that says so.
-fn named(test: &str, tools: ToolMode) -> Option<Chosen> {
+fn named(test: &str, tools: ToolMode) -> Option<ChosenEndpoint> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let Some(url) = variable("HOLON_TEST_MODEL_URL") else {
         say(&format!("{test}: not asked for, nothing was tested (HOLON_TEST_MODEL_URL names no server)"));
@@ -41,21 +41,21 @@ fn named(test: &str, tools: ToolMode) -> Option<Chosen> {
         "HOLON_MODEL" => variable("HOLON_TEST_MODEL"),
         _ => None,
     };
-    let wish = Wish { base_url: Some(&url), tools, ..Wish::default() };
+    let wish = EndpointPreferences { base_url: Some(&url), tools, ..EndpointPreferences::default() };
     let chosen =
         resolve_endpoint(&wish, &ThisMachine::new(&look_up)).unwrap_or_else(|error| panic!("{error}"));
     say(&format!("{test}: {} at {} ({})", chosen.model, chosen.endpoint.base, chosen.why));
     Some(chosen)
 }
 
-fn ask(chosen: &Chosen, request: &Request) -> (Vec<Delta>, Reply) {
-    let provider = Blocking::new(
+fn ask(chosen: &ChosenEndpoint, request: &ModelRequest) -> (Vec<ReplyDelta>, ModelReply) {
+    let provider = BlockingProvider::new(
         chosen.connect(timeouts(), Backoff::default(), holon_model::ModelSwitch::default()).unwrap(),
     )
     .unwrap();
     let mut deltas = Vec::new();
     let mut sink = |delta| deltas.push(delta);
-    let reply = provider.stream(request, &mut sink, &Cancel::default());
+    let reply = provider.stream(request, &mut sink, &ModelCancel::default());
     let reply = reply.unwrap_or_else(|error| panic!("{error}"));
     (deltas, reply)
 }
@@ -63,25 +63,25 @@ fn ask(chosen: &Chosen, request: &Request) -> (Vec<Delta>, Reply) {
 #[test]
 fn words_arrive_piece_by_piece() {
     let Some(chosen) = named("words_arrive_piece_by_piece", ToolMode::Auto) else { return };
-    let request = Request::new(&chosen.model, "Count from one to twenty in words, separated by commas.");
+    let request = ModelRequest::new(&chosen.model, "Count from one to twenty in words, separated by commas.");
     let (deltas, reply) = ask(&chosen, &request);
-    let pieces = deltas.iter().filter(|delta| matches!(delta, Delta::Text(_))).count();
+    let pieces = deltas.iter().filter(|delta| matches!(delta, ReplyDelta::Text(_))).count();
     assert!(pieces > 1, "{deltas:?}");
     assert!(reply.text().to_lowercase().contains("seven"), "{}", reply.text());
-    assert_eq!(reply.stop, Stop::EndTurn);
+    assert_eq!(reply.stop, ReplyStop::EndTurn);
     assert!(reply.usage.is_some_and(|usage| usage.total_output() > 0), "{:?}", reply.usage);
 }
 
 /// Asks for the content of a file, gives it, and wants it back in the answer.
-fn reads_a_file(chosen: &Chosen) {
-    let mut request = Request::new(
+fn reads_a_file(chosen: &ChosenEndpoint) {
+    let mut request = ModelRequest::new(
         &chosen.model,
         "What is the secret word in the file notes.txt? Call the tool read_file to find out, then answer with the word.",
     );
     let schema = json!({
         "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"],
     });
-    request.tools = vec![Tool::new("read_file", "Reads a text file of the project.", schema)];
+    request.tools = vec![ToolSpec::new("read_file", "Reads a text file of the project.", schema)];
     for round in 1..=4 {
         let (_, reply) = ask(chosen, &request);
         let calls: Vec<_> = reply.calls().cloned().collect();
@@ -97,7 +97,7 @@ fn reads_a_file(chosen: &Chosen) {
             assert!(call.object().unwrap().contains_key("path"), "{}", call.arguments);
             ToolResult::ok(&call.id, "The secret word is halibut.")
         });
-        request.messages.push(Message::results(results));
+        request.messages.push(ModelMessage::results(results));
     }
     panic!("four rounds were not enough");
 }

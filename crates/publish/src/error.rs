@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use holon_core::Outcome;
+use holon_core::RunOutcome;
 use holon_core::release::{ReleaseDecision, ReleaseReason};
 
-use crate::branch::Conflict;
+use crate::branch::PatchConflict;
 
 /// What stood in the way, with enough context to act on it.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum PublishError {
     /// The output folder cannot be used.
     #[error("{}: {why}", path.display())]
     Folder {
@@ -80,7 +80,7 @@ pub enum Error {
         /// The branch and its commit.
         onto: String,
         /// Every place that stands against it.
-        conflicts: Vec<Conflict>,
+        conflicts: Vec<PatchConflict>,
     },
     /// The branch holds commits of someone else.
     #[error("branch {branch} holds work of someone else (commit {commit}, {why}); it is left as it is")]
@@ -112,7 +112,7 @@ pub enum Error {
     },
     /// Git could not do something.
     #[error(transparent)]
-    Git(#[from] holon_git::Error),
+    Git(#[from] holon_git::GitError),
     /// A file could not be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -128,7 +128,7 @@ pub enum Error {
     Credentials(String),
 }
 
-fn told(conflicts: &[Conflict]) -> String {
+fn told(conflicts: &[PatchConflict]) -> String {
     let shown = conflicts.iter().take(20).map(|conflict| format!("\n  {conflict}"));
     let mut text: String = shown.collect();
     if conflicts.len() > 20 {
@@ -137,7 +137,7 @@ fn told(conflicts: &[Conflict]) -> String {
     text
 }
 
-impl Error {
+impl PublishError {
     /// A request that makes no sense.
     pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Usage { message: message.into(), hint: hint.into() }
@@ -159,7 +159,7 @@ impl Error {
 
     /// Whether a person has to decide before this can go out.
     pub fn needs_human(&self) -> bool {
-        matches!(self, Self::Held(decision) if decision.exit_code() == Outcome::NeedsHuman.exit_code())
+        matches!(self, Self::Held(decision) if decision.exit_code() == RunOutcome::NeedsHuman.exit_code())
     }
 
     /// Whether the change may have been made although no answer says so.

@@ -2,9 +2,9 @@
 
 use holon_core::digest::sha256;
 use holon_core::ids::TaskId;
-use holon_core::manifest::Verification;
+use holon_core::manifest::VerificationReport;
 
-use crate::folder::{Output, Ready};
+use crate::folder::{PublishReadiness, VerifiedOutput};
 use crate::marker::Marker;
 use crate::text::{Cleaner, code};
 
@@ -15,7 +15,7 @@ const NOT_RUN: usize = 10;
 
 /// A run, as its publications name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct PublicationFacts {
     /// The run's id.
     pub run: String,
     /// The digest of its manifest.
@@ -33,7 +33,7 @@ pub struct Facts {
 }
 
 /// Changed lines that no test ran, and how many files more have some.
-fn not_run(known: Option<&Verification>, clean: &Cleaner) -> Vec<String> {
+fn not_run(known: Option<&VerificationReport>, clean: &Cleaner) -> Vec<String> {
     let files = known.and_then(|known| known.coverage.as_ref()).map(|found| found.not_run.as_slice());
     let files = files.unwrap_or_default();
     let mut told: Vec<String> =
@@ -45,9 +45,9 @@ fn not_run(known: Option<&Verification>, clean: &Cleaner) -> Vec<String> {
     told
 }
 
-impl Facts {
+impl PublicationFacts {
     /// The facts of an output.
-    pub fn of(output: &Output, task: TaskId, ready: Ready, clean: &Cleaner) -> Self {
+    pub fn of(output: &VerifiedOutput, task: TaskId, ready: PublishReadiness, clean: &Cleaner) -> Self {
         let manifest = output.manifest();
         let metadata = &manifest.metadata;
         let agent = match &metadata.agent.version {
@@ -68,7 +68,7 @@ impl Facts {
             run: output.run().to_owned(),
             digest: output.digest().to_owned(),
             task,
-            draft: ready == Ready::Draft,
+            draft: ready == PublishReadiness::Draft,
             made,
             not_run: not_run(metadata.verification.as_ref(), clean),
             overrides: output.overrides().iter().map(|word| clean.line(word, LONGEST_OVERRIDE)).collect(),

@@ -7,23 +7,23 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use holon_core::artifact::ethics::blocks;
-use holon_core::artifact::{Kind, read};
+use holon_core::artifact::{ArtifactKind, read};
 use holon_core::digest::sha256;
 use holon_core::manifest::{EthicsOverride, SCHEMA_VERSION};
-use holon_core::mode_run::Decision;
+use holon_core::mode_run::ModeDecision;
 use holon_core::patch::named_paths;
 use holon_core::release::{ReleaseDecision, ReleaseOverride, ReleaseRecord, ReleaseTarget, decide_release};
-use holon_core::{Manifest, Outcome, sensitive};
+use holon_core::{Manifest, RunOutcome, sensitive};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 
-use crate::error::Error;
+use crate::error::PublishError;
 use crate::whole;
 
 const LARGEST_MANIFEST: u64 = 16 << 20;
 
 /// An output folder whose files are the ones its manifest vouches for.
 #[derive(Debug)]
-pub struct Output {
+pub struct VerifiedOutput {
     dir: PathBuf,
     manifest: Manifest,
     digest: String,
@@ -31,34 +31,34 @@ pub struct Output {
     overrides: Vec<ReleaseOverride>,
 }
 
-impl Output {
+impl VerifiedOutput {
     /// Reads and verifies a folder; `expected` is the digest the manifest must have, when the caller knows it.
-    pub fn open(dir: &Path, expected: Option<&str>) -> Result<Self, Error> {
+    pub fn open(dir: &Path, expected: Option<&str>) -> Result<Self, PublishError> {
         let folder = openat(CWD, dir, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|e| Error::folder(dir, format!("the folder cannot be opened: {e}")))?;
+            .map_err(|e| PublishError::folder(dir, format!("the folder cannot be opened: {e}")))?;
         let text = bytes(&folder, "manifest.json", LARGEST_MANIFEST)
-            .map_err(|why| Error::folder(dir.join("manifest.json"), why))?;
+            .map_err(|why| PublishError::folder(dir.join("manifest.json"), why))?;
         let digest = sha256(&text);
         let wanted = expected.map(|e| e.trim().trim_start_matches("sha256:").to_ascii_lowercase());
         if let Some(expected) = wanted.filter(|e| *e != digest) {
-            return Err(Error::Tampered { path: "manifest.json".into(), expected, found: digest });
+            return Err(PublishError::Tampered { path: "manifest.json".into(), expected, found: digest });
         }
         let manifest: Manifest = serde_json::from_slice(&text)
-            .map_err(|e| Error::folder(dir.join("manifest.json"), format!("not a manifest: {e}")))?;
+            .map_err(|e| PublishError::folder(dir.join("manifest.json"), format!("not a manifest: {e}")))?;
         if manifest.schema_version != SCHEMA_VERSION {
             let why = format!("version {} of the manifest is not known", manifest.schema_version);
-            return Err(Error::folder(dir.join("manifest.json"), why));
+            return Err(PublishError::folder(dir.join("manifest.json"), why));
         }
         let mut files = BTreeMap::new();
         for artifact in &manifest.artifacts {
             let Some(expected) = &artifact.sha256 else { continue };
             // Files an agent left besides may be as large as the run allowed; the manifest says how large this one is.
-            let limit = artifact.bytes.max(Kind::of(&artifact.path).max_bytes() as u64);
+            let limit = artifact.bytes.max(ArtifactKind::of(&artifact.path).max_bytes() as u64);
             let content = bytes(&folder, &artifact.path, limit)
-                .map_err(|why| Error::folder(dir.join(&artifact.path), why))?;
+                .map_err(|why| PublishError::folder(dir.join(&artifact.path), why))?;
             let found = sha256(&content);
             if found != *expected {
-                return Err(Error::Tampered {
+                return Err(PublishError::Tampered {
                     path: artifact.path.clone(),
                     expected: expected.clone(),
                     found,
@@ -102,11 +102,11 @@ impl Output {
     }
 
     /// A valid artifact's JSON as a type.
-    pub fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+    pub fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, PublishError> {
         let Some(bytes) = self.bytes(name) else { return Ok(None) };
         read(bytes).map(Some).map_err(|problems| {
             let why = problems.first().map(ToString::to_string).unwrap_or_default();
-            Error::folder(self.dir.join(name), why)
+            PublishError::folder(self.dir.join(name), why)
         })
     }
 
@@ -126,7 +126,7 @@ impl Output {
 
     /// Whether it may go out, and why not; `as_draft` marks it as something a person has to look at.
     pub fn release(&self, as_draft: bool) -> ReleaseDecision {
-        let needs_human = self.manifest.outcome == Outcome::NeedsHuman;
+        let needs_human = self.manifest.outcome == RunOutcome::NeedsHuman;
         let target = match as_draft && needs_human {
             true => ReleaseTarget::PublishDraft,
             false => ReleaseTarget::Publish,
@@ -143,7 +143,7 @@ impl Output {
             && self.bytes("ethics.json").is_some_and(|report| blocks(Some(report)))
         {
             let reason = "its ethics report does not approve the change".to_owned();
-            record.assessment = record.assessment.or(Some(Decision::Block { reason }));
+            record.assessment = record.assessment.or(Some(ModeDecision::Block { reason }));
         }
         let touched =
             self.manifest.metadata.snapshot.iter().flat_map(|snapshot| snapshot.touched.keys().cloned());
@@ -157,19 +157,19 @@ impl Output {
     }
 
     /// How it may go out: success always, `needs_human` only where the caller accepts a draft.
-    pub fn gate(&self, draft_needs_human: bool) -> Result<Ready, Error> {
+    pub fn gate(&self, draft_needs_human: bool) -> Result<PublishReadiness, PublishError> {
         let decision = self.release(draft_needs_human);
         match decision.target {
-            _ if !decision.is_released() => Err(Error::Held(Box::new(decision))),
-            ReleaseTarget::PublishDraft => Ok(Ready::Draft),
-            _ => Ok(Ready::Final),
+            _ if !decision.is_released() => Err(PublishError::Held(Box::new(decision))),
+            ReleaseTarget::PublishDraft => Ok(PublishReadiness::Draft),
+            _ => Ok(PublishReadiness::Final),
         }
     }
 }
 
 /// How something may go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ready {
+pub enum PublishReadiness {
     /// As it is.
     Final,
     /// Marked as something a person has to look at.
@@ -199,17 +199,17 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::fs;
 
-    use holon_core::manifest::{Artifact, Breach};
-    use holon_core::{RunId, Status};
+    use holon_core::manifest::{ArtifactRecord, SandboxBreach};
+    use holon_core::{RunId, RunStatus};
 
     use super::*;
 
-    fn folder(outcome: Outcome, files: &[(&str, &str)]) -> tempfile::TempDir {
+    fn folder(outcome: RunOutcome, files: &[(&str, &str)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let mut manifest = Manifest::begun(RunId::from_parts(0, [0; 4]), "plan", "1970-01-01T00:00:00Z");
         for (path, text) in files {
             fs::write(dir.path().join(path), text).unwrap();
-            manifest.artifacts.push(Artifact {
+            manifest.artifacts.push(ArtifactRecord {
                 path: path.to_string(),
                 sha256: Some(sha256(text.as_bytes())),
                 bytes: text.len() as u64,
@@ -218,54 +218,68 @@ mod tests {
                 problems: Vec::new(),
             });
         }
-        manifest.conclude(Status::Completed, outcome);
+        manifest.conclude(RunStatus::Completed, outcome);
         fs::write(dir.path().join("manifest.json"), manifest.to_json()).unwrap();
         dir
     }
 
     #[test]
     fn a_changed_file_is_refused() {
-        let dir = folder(Outcome::Success, &[("plan.md", "# Plan")]);
-        assert_eq!(Output::open(dir.path(), None).unwrap().text("plan.md").as_deref(), Some("# Plan"));
+        let dir = folder(RunOutcome::Success, &[("plan.md", "# Plan")]);
+        assert_eq!(
+            VerifiedOutput::open(dir.path(), None).unwrap().text("plan.md").as_deref(),
+            Some("# Plan")
+        );
         fs::write(dir.path().join("plan.md"), "# Plam").unwrap();
         assert!(
-            matches!(Output::open(dir.path(), None), Err(Error::Tampered { path, .. }) if path == "plan.md")
+            matches!(VerifiedOutput::open(dir.path(), None), Err(PublishError::Tampered { path, .. }) if path == "plan.md")
         );
     }
 
     #[test]
     fn a_link_or_a_missing_file_is_refused() {
-        let dir = folder(Outcome::Success, &[("plan.md", "# Plan")]);
+        let dir = folder(RunOutcome::Success, &[("plan.md", "# Plan")]);
         let other = dir.path().join("other");
         fs::rename(dir.path().join("plan.md"), &other).unwrap();
-        assert!(matches!(Output::open(dir.path(), None), Err(Error::Folder { .. })));
+        assert!(matches!(VerifiedOutput::open(dir.path(), None), Err(PublishError::Folder { .. })));
         std::os::unix::fs::symlink(&other, dir.path().join("plan.md")).unwrap();
-        assert!(matches!(Output::open(dir.path(), None), Err(Error::Folder { .. })));
+        assert!(matches!(VerifiedOutput::open(dir.path(), None), Err(PublishError::Folder { .. })));
     }
 
     #[test]
     fn a_manifest_that_was_exchanged_is_refused_when_its_digest_is_known() {
-        let dir = folder(Outcome::Success, &[]);
-        let digest = Output::open(dir.path(), None).unwrap().digest().to_owned();
-        assert!(Output::open(dir.path(), Some(&format!("sha256:{digest}"))).is_ok());
-        let other = folder(Outcome::Failure, &[]);
-        assert!(matches!(Output::open(other.path(), Some(&digest)), Err(Error::Tampered { .. })));
+        let dir = folder(RunOutcome::Success, &[]);
+        let digest = VerifiedOutput::open(dir.path(), None).unwrap().digest().to_owned();
+        assert!(VerifiedOutput::open(dir.path(), Some(&format!("sha256:{digest}"))).is_ok());
+        let other = folder(RunOutcome::Failure, &[]);
+        assert!(matches!(
+            VerifiedOutput::open(other.path(), Some(&digest)),
+            Err(PublishError::Tampered { .. })
+        ));
     }
 
     #[test]
     fn only_success_goes_out_as_it_is() {
-        let check = |outcome, draft, expect: Option<Ready>| {
+        let check = |outcome, draft, expect: Option<PublishReadiness>| {
             let dir = folder(outcome, &[]);
-            assert_eq!(Output::open(dir.path(), None).unwrap().gate(draft).ok(), expect, "{outcome} {draft}");
+            assert_eq!(
+                VerifiedOutput::open(dir.path(), None).unwrap().gate(draft).ok(),
+                expect,
+                "{outcome} {draft}"
+            );
         };
-        check(Outcome::Success, false, Some(Ready::Final));
-        check(Outcome::Success, true, Some(Ready::Final));
-        check(Outcome::NeedsHuman, false, None);
-        check(Outcome::NeedsHuman, true, Some(Ready::Draft));
-        check(Outcome::Failure, true, None);
-        let dir = folder(Outcome::Success, &[]);
-        let mut output = Output::open(dir.path(), None).unwrap();
-        output.manifest.breaches.push(Breach { kind: "x".into(), detail: String::new(), paths: Vec::new() });
+        check(RunOutcome::Success, false, Some(PublishReadiness::Final));
+        check(RunOutcome::Success, true, Some(PublishReadiness::Final));
+        check(RunOutcome::NeedsHuman, false, None);
+        check(RunOutcome::NeedsHuman, true, Some(PublishReadiness::Draft));
+        check(RunOutcome::Failure, true, None);
+        let dir = folder(RunOutcome::Success, &[]);
+        let mut output = VerifiedOutput::open(dir.path(), None).unwrap();
+        output.manifest.breaches.push(SandboxBreach {
+            kind: "x".into(),
+            detail: String::new(),
+            paths: Vec::new(),
+        });
         assert!(output.gate(true).is_err());
     }
 }

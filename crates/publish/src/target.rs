@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::Error;
+use crate::error::PublishError;
 
 /// A repository by its two names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Repo {
+pub struct RepoName {
     /// The account it belongs to.
     pub owner: String,
     /// Its name.
@@ -16,14 +16,14 @@ pub struct Repo {
 
 /// A repository and maybe a number in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct PublishTarget {
     /// The repository.
-    pub repo: Repo,
+    pub repo: RepoName,
     /// An issue or pull request.
     pub number: Option<u64>,
 }
 
-impl Repo {
+impl RepoName {
     /// The path of the repository below the API's address, and of something in it.
     pub fn path(&self, rest: &str) -> String {
         format!("/repos/{}/{}{rest}", self.owner, self.name)
@@ -37,15 +37,15 @@ fn is_name(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-impl FromStr for Repo {
-    type Err = Error;
+impl FromStr for RepoName {
+    type Err = PublishError;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, PublishError> {
         match text.split_once('/') {
             Some((owner, name)) if is_name(owner) && is_name(name) => {
                 Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
             }
-            _ => Err(Error::usage(
+            _ => Err(PublishError::usage(
                 format!("`{}` names no repository", text.chars().take(80).collect::<String>()),
                 "write OWNER/REPO, such as octocat/hello-world",
             )),
@@ -53,16 +53,16 @@ impl FromStr for Repo {
     }
 }
 
-impl FromStr for Target {
-    type Err = Error;
+impl FromStr for PublishTarget {
+    type Err = PublishError;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, PublishError> {
         let Some((repo, number)) = text.split_once('#') else {
             return Ok(Self { repo: text.parse()?, number: None });
         };
         match number.parse::<u64>() {
             Ok(number) if number > 0 => Ok(Self { repo: repo.parse()?, number: Some(number) }),
-            _ => Err(Error::usage(
+            _ => Err(PublishError::usage(
                 format!(
                     "`{}` is no number of an issue or pull request",
                     number.chars().take(40).collect::<String>()
@@ -73,13 +73,13 @@ impl FromStr for Target {
     }
 }
 
-impl fmt::Display for Repo {
+impl fmt::Display for RepoName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.owner, self.name)
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for PublishTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.number {
             Some(number) => write!(f, "{}#{number}", self.repo),
@@ -95,7 +95,11 @@ mod tests {
     #[test]
     fn targets_are_read() {
         let check = |text: &str, expect: Option<&str>| {
-            assert_eq!(text.parse::<Target>().ok().map(|t| t.to_string()).as_deref(), expect, "{text}");
+            assert_eq!(
+                text.parse::<PublishTarget>().ok().map(|t| t.to_string()).as_deref(),
+                expect,
+                "{text}"
+            );
         };
         check("o/r", Some("o/r"));
         check("my-org/a.b_c#12", Some("my-org/a.b_c#12"));

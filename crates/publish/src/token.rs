@@ -4,9 +4,9 @@ use std::fmt;
 
 /// A secret that is never shown: not by `Debug`, not in errors, not on command lines.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct ForgeToken(String);
 
-impl Token {
+impl ForgeToken {
     /// Takes a secret; surrounding white space is not part of it, and no text makes no token.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -19,7 +19,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for ForgeToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(hidden)")
     }
@@ -31,9 +31,9 @@ mod tests {
 
     #[test]
     fn a_token_is_not_shown() {
-        let token = Token::new(" abc\n").map(|t| format!("{t:?}"));
+        let token = ForgeToken::new(" abc\n").map(|t| format!("{t:?}"));
         assert_eq!(token.as_deref(), Some("Token(hidden)"));
-        assert_eq!(Token::new(" "), None);
-        assert_eq!(Token::new("a\nb"), None);
+        assert_eq!(ForgeToken::new(" "), None);
+        assert_eq!(ForgeToken::new("a\nb"), None);
     }
 }

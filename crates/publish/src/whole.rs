@@ -37,7 +37,7 @@ fn manifest_beside(dir: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use holon_core::{Outcome, Status};
+    use holon_core::{RunOutcome, RunStatus};
 
     use super::*;
 
@@ -47,7 +47,7 @@ mod tests {
         let root = fs::canonicalize(temp.path()).unwrap();
         let id = RunId::from_parts(0, [1; 4]);
         let mut manifest = Manifest::begun(id.clone(), "orchestrate", "1970-01-01T00:00:00Z");
-        manifest.conclude(Status::Completed, Outcome::Success);
+        manifest.conclude(RunStatus::Completed, RunOutcome::Success);
         let (copied, stored) = (root.join("out/evidence/steps/one"), root.join("w/steps/k/runs/r/output"));
         for (part, whole) in [(&copied, root.join("out")), (&stored, root.join("w/output"))] {
             fs::create_dir_all(part).unwrap();

@@ -6,19 +6,22 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use holon_core::sandbox::Level;
+use holon_core::sandbox::IsolationLevel;
 
-use crate::walls::{Ending, Finished, Ground, Held, Job, Launcher, Refusal, Running, Warm};
+use crate::isolation::{
+    BaseMounts, FinishedPayload, LaunchRefusal, Launcher, PayloadEnding, SandboxEnforcement, SandboxJob,
+    SandboxedProcess, WarmLauncher,
+};
 
 /// Output of a payload, standard output first.
-pub type Output = (Box<dyn Read + Send>, Box<dyn Read + Send>);
+pub type PayloadOutput = (Box<dyn Read + Send>, Box<dyn Read + Send>);
 
 /// A way of isolating a payload.
-pub trait Backend {
+pub trait SandboxBackend {
     /// The name in manifests: `native`, `oci`, `bubblewrap`, `landlock`, `none`.
     fn name(&self) -> &'static str;
     /// The rung of the ladder it stands on.
-    fn level(&self) -> Level;
+    fn level(&self) -> IsolationLevel;
     /// Whether it can mount merged views; if not, the host copies the workspace first.
     fn overlays(&self) -> bool;
     /// Whether paths inside are those of the contract (`/holon/…`); if not, the job names host paths.
@@ -28,29 +31,29 @@ pub trait Backend {
         false
     }
     /// Builds the walls and starts the job; returns when the walls stand.
-    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal>;
+    fn start(&self, job: &SandboxJob) -> Result<Box<dyn RunningPayload>, LaunchRefusal>;
 }
 
 /// A started payload.
-pub trait Payload: Send {
+pub trait RunningPayload: Send {
     /// Which walls really stand.
-    fn held(&self) -> &Held;
+    fn held(&self) -> &SandboxEnforcement;
     /// Its output; `None` the second time.
-    fn take_output(&mut self) -> Option<Output>;
-    /// The host's end of its standard input and output, for a job with [`Streams::Channel`](crate::walls::Streams); once.
+    fn take_output(&mut self) -> Option<PayloadOutput>;
+    /// The host's end of its standard input and output, for a job with [`PayloadStreams::Channel`](crate::isolation::PayloadStreams); once.
     fn take_channel(&mut self) -> Option<UnixStream>;
     /// The listener in its network, for a job with a gateway; once, and only where walls can offer one.
     fn take_listener(&mut self) -> Option<TcpListener> {
         None
     }
     /// Waits at most `limit` for it to end.
-    fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal>;
+    fn wait(&mut self, limit: Duration) -> Result<Option<PayloadEnding>, LaunchRefusal>;
     /// Asks everything inside to end.
     fn terminate(&self);
     /// Ends everything inside at once.
     fn kill(&mut self);
     /// Ends what is left and waits until the last process is gone.
-    fn finish(self: Box<Self>) -> Finished;
+    fn finish(self: Box<Self>) -> FinishedPayload;
     /// Its processes, as the host numbers them; empty where that cannot be told.
     fn processes(&self) -> Vec<u32> {
         Vec::new()
@@ -59,32 +62,32 @@ pub trait Payload: Send {
 
 /// Namespaces, private root, Landlock and seccomp, without any helper program.
 #[derive(Debug, Default)]
-pub struct Native {
+pub struct NativeSandbox {
     /// How the launcher is started.
     pub launcher: Launcher,
     /// A launcher that is up already, for a job on this ground.
-    warm: RefCell<Option<(Ground, Warm)>>,
+    warm: RefCell<Option<(BaseMounts, WarmLauncher)>>,
 }
 
-impl Native {
+impl NativeSandbox {
     /// Walls whose launcher is started when the job is.
     pub fn new(launcher: Launcher) -> Self {
         Self { launcher, warm: RefCell::default() }
     }
 
     /// Starts the launcher now, so that it is up by the time the job is worked out. A failure shows at the start.
-    pub fn warm_up(&self, ground: Ground) {
+    pub fn warm_up(&self, ground: BaseMounts) {
         *self.warm.borrow_mut() = self.launcher.warm(&ground).ok().map(|warm| (ground, warm));
     }
 }
 
-impl Backend for Native {
+impl SandboxBackend for NativeSandbox {
     fn name(&self) -> &'static str {
         "native"
     }
 
-    fn level(&self) -> Level {
-        if rustix::process::geteuid().is_root() { Level::L1 } else { Level::L0 }
+    fn level(&self) -> IsolationLevel {
+        if rustix::process::geteuid().is_root() { IsolationLevel::L1 } else { IsolationLevel::L0 }
     }
 
     fn overlays(&self) -> bool {
@@ -95,7 +98,7 @@ impl Backend for Native {
         true
     }
 
-    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
+    fn start(&self, job: &SandboxJob) -> Result<Box<dyn RunningPayload>, LaunchRefusal> {
         let ready = self.warm.borrow_mut().take().filter(|(ground, _)| ground.carries(job));
         Ok(Box::new(match ready {
             Some((_, warm)) => warm.start(job)?,
@@ -104,13 +107,13 @@ impl Backend for Native {
     }
 }
 
-impl Payload for Running {
-    fn held(&self) -> &Held {
-        Running::held(self)
+impl RunningPayload for SandboxedProcess {
+    fn held(&self) -> &SandboxEnforcement {
+        SandboxedProcess::held(self)
     }
 
-    fn take_output(&mut self) -> Option<Output> {
-        let (out, err) = Running::take_output(self)?;
+    fn take_output(&mut self) -> Option<PayloadOutput> {
+        let (out, err) = SandboxedProcess::take_output(self)?;
         Some((
             out.map_or_else(|| Box::new(std::io::empty()) as Box<dyn Read + Send>, |o| Box::new(o)),
             Box::new(err),
@@ -118,30 +121,30 @@ impl Payload for Running {
     }
 
     fn take_channel(&mut self) -> Option<UnixStream> {
-        Running::take_channel(self)
+        SandboxedProcess::take_channel(self)
     }
 
     fn take_listener(&mut self) -> Option<TcpListener> {
-        Running::take_listener(self)
+        SandboxedProcess::take_listener(self)
     }
 
-    fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal> {
-        Running::wait(self, limit)
+    fn wait(&mut self, limit: Duration) -> Result<Option<PayloadEnding>, LaunchRefusal> {
+        SandboxedProcess::wait(self, limit)
     }
 
     fn terminate(&self) {
-        Running::terminate(self);
+        SandboxedProcess::terminate(self);
     }
 
     fn kill(&mut self) {
-        Running::kill(self);
+        SandboxedProcess::kill(self);
     }
 
-    fn finish(self: Box<Self>) -> Finished {
-        Running::finish(*self)
+    fn finish(self: Box<Self>) -> FinishedPayload {
+        SandboxedProcess::finish(*self)
     }
 
     fn processes(&self) -> Vec<u32> {
-        Running::processes(self)
+        SandboxedProcess::processes(self)
     }
 }

@@ -37,12 +37,12 @@ pub enum DiskLimit {
 pub struct DiskWatch {
     folders: Vec<PathBuf>,
     limits: DiskLimits,
-    start: Usage,
+    start: DiskUsage,
     last_count: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Usage {
+struct DiskUsage {
     bytes: u64,
     files: u64,
 }
@@ -89,9 +89,9 @@ impl DiskWatch {
     }
 }
 
-fn free(path: &Path) -> Usage {
+fn free(path: &Path) -> DiskUsage {
     rustix::fs::statvfs(path)
-        .map(|s| Usage { bytes: s.f_bavail.saturating_mul(s.f_frsize), files: s.f_favail })
+        .map(|s| DiskUsage { bytes: s.f_bavail.saturating_mul(s.f_frsize), files: s.f_favail })
         .unwrap_or_default()
 }
 

@@ -3,11 +3,11 @@
 pub mod backend;
 pub mod diff;
 pub mod disk;
-pub mod expose;
 pub mod fallback;
+pub mod host_mounts;
+pub mod isolation;
 pub mod memory;
 pub mod mount;
 mod ready;
 pub mod snapshot;
-pub mod walls;
 pub mod writers;

@@ -11,7 +11,7 @@ pub struct Mount {
     #[serde(with = "path")]
     pub at: PathBuf,
     /// Where it comes from.
-    pub source: Source,
+    pub source: MountSource,
     /// Whether the payload may write to it; everything else is mounted read-only.
     pub writable: bool,
 }
@@ -19,7 +19,7 @@ pub struct Mount {
 /// The origin of a [`Mount`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum MountSource {
     /// A directory or file of the host, with everything mounted below it.
     Bind(#[serde(with = "path")] PathBuf),
     /// A merged view: see [`Overlay`].
@@ -74,17 +74,17 @@ impl Mount {
     /// A read-only view of a host path at the same path inside.
     pub fn same_path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { at: path.clone(), source: Source::Bind(path), writable: false }
+        Self { at: path.clone(), source: MountSource::Bind(path), writable: false }
     }
 
     /// A read-only view of a host path somewhere else inside.
     pub fn read_only(source: impl Into<PathBuf>, at: impl Into<PathBuf>) -> Self {
-        Self { at: at.into(), source: Source::Bind(source.into()), writable: false }
+        Self { at: at.into(), source: MountSource::Bind(source.into()), writable: false }
     }
 
     /// A writable view of a host directory.
     pub fn writable(source: impl Into<PathBuf>, at: impl Into<PathBuf>) -> Self {
-        Self { at: at.into(), source: Source::Bind(source.into()), writable: true }
+        Self { at: at.into(), source: MountSource::Bind(source.into()), writable: true }
     }
 }
 

@@ -10,20 +10,22 @@ use holon_core::Profile;
 use holon_core::ids::ThreadId;
 use holon_core::redact::Redactor;
 use holon_host::record::now;
-use holon_host::thread::{ChatMind, ChatWish, Room, ThreadFolder, from_cassette, over_network};
-use holon_host::{Host, HostError, Places, modes};
-use holon_store::{AuditNote, Store, Thread, Write};
-use holon_telemetry::{Both, Caller, Observer, Under};
+use holon_host::thread::{
+    ChatModelPreferences, ChatModelSession, ThreadFolder, TurnSlots, from_cassette, over_network,
+};
+use holon_host::{HolonFolders, Host, HostError, modes};
+use holon_store::{AuditNote, ChatStore, StoreWrite, StoredThread};
+use holon_telemetry::{CallerObserver, Observer, ObserverPair, TraceCaller};
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
-use crate::guard::{Rates, Seats, Sessions, Tokens, User};
-use crate::live::{Held, Lives};
-use crate::metrics::Metrics;
-use crate::problem::{Answer, Problem};
-use crate::runs::Runs;
-use crate::setup::{Minds, Setup};
-use crate::spare::Spare;
+use crate::guard::{AccessTokens, ConcurrencyLimit, RateLimiter, RequestUser, Sessions};
+use crate::live_threads::{LiveThreadHandle, LiveThreads};
+use crate::memory_trim::MemoryTrim;
+use crate::metrics::ServerMetrics;
+use crate::problem::{ApiProblem, ApiResult};
+use crate::runs::ServerRuns;
+use crate::setup::{ReplySource, ServerSetup};
 use crate::uploads::Uploads;
 
 /// How often a demonstration's story can be told in one thread.
@@ -32,87 +34,87 @@ const DEMO_TIMES: usize = 100;
 const MOST_MINDS: usize = 64;
 
 /// What handlers and turns share.
-pub(crate) struct App {
-    pub(crate) setup: Setup,
-    pub(crate) store: Arc<Store>,
+pub(crate) struct AppState {
+    pub(crate) setup: ServerSetup,
+    pub(crate) store: Arc<ChatStore>,
     pub(crate) redactor: Redactor,
-    pub(crate) lives: Arc<Lives>,
-    pub(crate) metrics: Metrics,
-    pub(crate) tokens: Tokens,
+    pub(crate) lives: Arc<LiveThreads>,
+    pub(crate) metrics: ServerMetrics,
+    pub(crate) tokens: AccessTokens,
     pub(crate) sessions: Sessions,
-    pub(crate) rates: Rates,
-    pub(crate) streams: Seats,
-    pub(crate) turns: Seats,
+    pub(crate) rates: RateLimiter,
+    pub(crate) streams: ConcurrencyLimit,
+    pub(crate) turns: ConcurrencyLimit,
     pub(crate) uploads: Uploads,
     /// Held while the whole audit log is read: once at a time, so that others can read meanwhile.
     pub(crate) verifying: tokio::sync::Mutex<()>,
     /// Turns that may have hands at the same time.
-    pub(crate) room: Room,
-    pub(crate) runs: Runs,
-    minds: Mutex<HashMap<String, ChatMind>>,
+    pub(crate) room: TurnSlots,
+    pub(crate) runs: ServerRuns,
+    minds: Mutex<HashMap<String, ChatModelSession>>,
     ending: AtomicBool,
     under_way: AtomicUsize,
     idle: Notify,
-    spare: Arc<Spare>,
+    spare: Arc<MemoryTrim>,
 }
 
 /// A turn or another piece of work the server's end waits for.
-pub(crate) struct Work(Arc<App>);
+pub(crate) struct TrackedWork(Arc<AppState>);
 
-impl App {
-    pub(crate) fn new(setup: Setup, store: Store) -> Self {
+impl AppState {
+    pub(crate) fn new(setup: ServerSetup, store: ChatStore) -> Self {
         let limits = setup.limits;
         let several = setup.doors.is_shared();
         Self {
             redactor: Redactor::new(setup.secrets.iter().map(|(name, value)| (name, value))),
             store: Arc::new(store),
             lives: Arc::default(),
-            metrics: Metrics::new((setup.host)(setup.places.clone()).observer),
-            tokens: Tokens::new(&setup.doors.tokens),
+            metrics: ServerMetrics::new((setup.host)(setup.places.clone()).observer),
+            tokens: AccessTokens::new(&setup.doors.tokens),
             sessions: Sessions::new(setup.doors.address.map(|address| address.port())),
-            rates: Rates::new(limits.rate, limits.burst),
-            streams: Seats::new(limits.streams, several),
-            turns: Seats::new(limits.turns, several),
+            rates: RateLimiter::new(limits.rate, limits.burst),
+            streams: ConcurrencyLimit::new(limits.streams, several),
+            turns: ConcurrencyLimit::new(limits.turns, several),
             uploads: Uploads::new(setup.places.state.join("server/uploads"), limits, several),
             verifying: tokio::sync::Mutex::default(),
             room: Arc::new(Semaphore::new(limits.hands)),
-            runs: Runs::new(Seats::new(limits.runs, several)),
+            runs: ServerRuns::new(ConcurrencyLimit::new(limits.runs, several)),
             minds: Mutex::default(),
             ending: AtomicBool::new(false),
             under_way: AtomicUsize::new(0),
             idle: Notify::new(),
-            spare: Spare::new(setup.give_back),
+            spare: MemoryTrim::new(setup.give_back),
             setup,
         }
     }
 
     /// The host of a run, whose modes are counted here, and whose spans belong to whoever asked for it.
-    pub(crate) fn host(&self, places: Places, caller: Option<&Caller>) -> Host {
+    pub(crate) fn host(&self, places: HolonFolders, caller: Option<&TraceCaller>) -> Host {
         let mut host = (self.setup.host)(places);
         let counters: Arc<dyn Observer> = self.metrics.modes();
         let to = match host.observer.take() {
-            Some(other) => Arc::new(Both(counters, other)),
+            Some(other) => Arc::new(ObserverPair(counters, other)),
             None => counters,
         };
-        host.observer = Some(Arc::new(Under { caller: caller.cloned(), to }));
+        host.observer = Some(Arc::new(CallerObserver { caller: caller.cloned(), to }));
         host
     }
 
     /// A user's thread.
-    pub(crate) async fn thread(&self, user: &User, id: &str) -> Answer<Thread> {
-        let missing = || Problem::not_found("thread");
+    pub(crate) async fn thread(&self, user: &RequestUser, id: &str) -> ApiResult<StoredThread> {
+        let missing = || ApiProblem::not_found("thread");
         let id: ThreadId = id.parse().map_err(|_| missing())?;
         let thread = self.store.read(move |backend| backend.thread(&id)).await?;
         thread.filter(|thread| thread.user == user.0).ok_or_else(missing)
     }
 
     /// The live form of a thread.
-    pub(crate) async fn held(&self, id: &ThreadId) -> Answer<Held> {
-        self.lives.get(id, &self.store).await?.ok_or_else(|| Problem::not_found("thread"))
+    pub(crate) async fn held(&self, id: &ThreadId) -> ApiResult<LiveThreadHandle> {
+        self.lives.get(id, &self.store).await?.ok_or_else(|| ApiProblem::not_found("thread"))
     }
 
     /// The files of a thread.
-    pub(crate) fn folder(&self, thread: &Thread) -> Result<ThreadFolder, HostError> {
+    pub(crate) fn folder(&self, thread: &StoredThread) -> Result<ThreadFolder, HostError> {
         ThreadFolder::open(&self.setup.places, &thread.id, Path::new(&thread.workspace))
     }
 
@@ -123,20 +125,20 @@ impl App {
 
     /// Whether a thread's workspace is the folder it was when the thread was made, and not a link that was put in its
     /// place; and whether this server works there at all.
-    pub(crate) fn check_workspace(&self, thread: &Thread) -> Answer<()> {
+    pub(crate) fn check_workspace(&self, thread: &StoredThread) -> ApiResult<()> {
         let path = Path::new(&thread.workspace);
         if !self.is_below_a_root(path) {
-            return Err(Problem::outside());
+            return Err(ApiProblem::outside());
         }
         if path.canonicalize().is_ok_and(|real| real == path && real.is_dir()) {
             return Ok(());
         }
         let message = format!("the folder this thread is about is not there any more: {}", thread.workspace);
-        Err(Problem::conflict("workspace_gone", message).with_hint("put it back, or delete the thread"))
+        Err(ApiProblem::conflict("workspace_gone", message).with_hint("put it back, or delete the thread"))
     }
 
     /// The profile of a chat mode, narrowed by what the thread's tools table says.
-    pub(crate) fn profile(&self, mode: &str, thread: &Thread) -> Result<Profile, HostError> {
+    pub(crate) fn profile(&self, mode: &str, thread: &StoredThread) -> Result<Profile, HostError> {
         let workspace = Path::new(&thread.workspace);
         let name = if mode == "build" { "execute" } else { mode };
         let mut profile = modes::catalog(&self.setup.places, Some(workspace))?.resolve(name)?;
@@ -146,15 +148,15 @@ impl App {
     }
 
     /// Who answers in a thread; whoever answered before does again, unless another is clearly better.
-    pub(crate) fn mind(
+    pub(crate) fn model_session(
         &self,
-        thread: &Thread,
+        thread: &StoredThread,
         profile: &Profile,
         current: Option<&str>,
-    ) -> Result<ChatMind, HostError> {
+    ) -> Result<ChatModelSession, HostError> {
         let key = match &self.setup.minds {
-            Minds::Cassette { .. } => thread.id.as_str().to_owned(),
-            Minds::Network { .. } => {
+            ReplySource::Cassette { .. } => thread.id.as_str().to_owned(),
+            ReplySource::Network { .. } => {
                 let named =
                     thread.model.as_deref().map_or_else(String::new, |model| format!("named {model}"));
                 format!("{} {named} {}", profile.name, current.unwrap_or_default())
@@ -165,16 +167,16 @@ impl App {
             return Ok(mind.clone());
         }
         let mind = match &self.setup.minds {
-            Minds::Cassette { file, demo } => from_cassette(file, if *demo { DEMO_TIMES } else { 1 })?,
-            Minds::Network { provider, model, .. } => {
+            ReplySource::Cassette { file, demo } => from_cassette(file, if *demo { DEMO_TIMES } else { 1 })?,
+            ReplySource::Network { provider, model, .. } => {
                 let wished = thread.model.as_deref().or(model.as_deref());
                 let (env, places) = (&*self.setup.around.env, &self.setup.places);
-                let wish = ChatWish { provider: provider.as_deref(), model: wished, current };
+                let wish = ChatModelPreferences { provider: provider.as_deref(), model: wished, current };
                 over_network(env, places, wish, profile)?
             }
         };
         // Anyone may wish for any model; what is dropped here is simply made again.
-        if minds.len() >= MOST_MINDS && matches!(self.setup.minds, Minds::Network { .. }) {
+        if minds.len() >= MOST_MINDS && matches!(self.setup.minds, ReplySource::Network { .. }) {
             minds.clear();
         }
         minds.insert(key, mind.clone());
@@ -188,10 +190,10 @@ impl App {
         action: &str,
         about: Option<(&ThreadId, u64)>,
         detail: Value,
-    ) -> Write {
+    ) -> StoreWrite {
         let detail = self.clean(detail);
         let (thread, turn) = about.unzip();
-        Write::Audit(Box::new(AuditNote {
+        StoreWrite::Audit(Box::new(AuditNote {
             at: now(),
             actor: actor.to_owned(),
             action: action.to_owned(),
@@ -212,10 +214,10 @@ impl App {
     }
 
     /// Begins work that the end of the server waits for; none is begun any more once it ends.
-    pub(crate) fn begin_work(self: &Arc<Self>) -> Answer<Work> {
+    pub(crate) fn begin_work(self: &Arc<Self>) -> ApiResult<TrackedWork> {
         self.under_way.fetch_add(1, Ordering::SeqCst);
-        let work = Work(Arc::clone(self));
-        if self.is_ending() { Err(Problem::ending()) } else { Ok(work) }
+        let work = TrackedWork(Arc::clone(self));
+        if self.is_ending() { Err(ApiProblem::ending()) } else { Ok(work) }
     }
 
     pub(crate) fn is_ending(&self) -> bool {
@@ -244,7 +246,7 @@ impl App {
     }
 }
 
-impl Drop for Work {
+impl Drop for TrackedWork {
     fn drop(&mut self) {
         self.0.under_way.fetch_sub(1, Ordering::SeqCst);
         self.0.idle.notify_waiters();

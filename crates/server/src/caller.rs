@@ -1,27 +1,27 @@
 //! On whose behalf a request is: the `traceparent` it came with, handed on to the work that it starts.
 
 use axum::http::HeaderMap;
-use holon_telemetry::Caller;
+use holon_telemetry::TraceCaller;
 
 tokio::task_local! {
-    static CALLER: Option<Caller>;
+    static CALLER: Option<TraceCaller>;
 }
 
 /// What the headers of a request say about it; several lines of state are one.
-pub(crate) fn of(headers: &HeaderMap) -> Option<Caller> {
+pub(crate) fn of(headers: &HeaderMap) -> Option<TraceCaller> {
     let parent = headers.get("traceparent")?.to_str().ok()?;
     let state: Option<Vec<&str>> =
         headers.get_all("tracestate").iter().map(|value| value.to_str().ok()).collect();
-    Caller::read(parent, state.filter(|lines| !lines.is_empty()).map(|lines| lines.join(",")).as_deref())
+    TraceCaller::read(parent, state.filter(|lines| !lines.is_empty()).map(|lines| lines.join(",")).as_deref())
 }
 
 /// Does something on somebody's behalf.
-pub(crate) async fn on_behalf<F: Future>(caller: Option<Caller>, work: F) -> F::Output {
+pub(crate) async fn on_behalf<F: Future>(caller: Option<TraceCaller>, work: F) -> F::Output {
     CALLER.scope(caller, work).await
 }
 
 /// On whose behalf the present task works. What it starts elsewhere has to be told.
-pub(crate) fn present() -> Option<Caller> {
+pub(crate) fn present() -> Option<TraceCaller> {
     CALLER.try_with(Clone::clone).ok().flatten()
 }
 
@@ -38,7 +38,7 @@ mod tests {
         headers.insert("traceparent", parent.parse().unwrap());
         headers.append("tracestate", "a=1".parse().unwrap());
         headers.append("tracestate", "b=2".parse().unwrap());
-        assert_eq!(of(&headers), Caller::read(parent, Some("a=1,b=2")));
+        assert_eq!(of(&headers), TraceCaller::read(parent, Some("a=1,b=2")));
         headers.insert("traceparent", "nonsense".parse().unwrap());
         assert_eq!(of(&headers), None);
     }

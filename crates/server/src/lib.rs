@@ -1,23 +1,23 @@
 //! HTTP, event streams and the page: chats with a snapshot that lives, runs and their gates.
 //!
-//! [`Server::bind`] opens the door, [`Server::serve`] stays until it is told to end, and loses nothing then. Everything a
+//! [`ChatServer::bind`] opens the door, [`ChatServer::serve`] stays until it is told to end, and loses nothing then. Everything a
 //! client sees was stored before.
 
 mod api;
 mod app;
 mod caller;
-mod feed;
+mod event_log;
 mod guard;
-mod indoors;
-mod live;
+mod live_threads;
+mod memory_trim;
 mod metrics;
 mod page;
 mod problem;
 mod runs;
 mod setup;
-mod spare;
 mod stream;
 mod turn;
+mod unix_socket;
 mod uploads;
 mod words;
 
@@ -26,29 +26,26 @@ use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holon_host::Cancel;
-use holon_store::{Store, StoreError};
+use holon_host::ModelCancel;
+use holon_store::{ChatStore, StoreError};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
 pub use api::document;
 pub use guard::{TokenFileError, only_its_owners};
-pub use indoors::connect;
 pub use page::PAGE;
-pub use problem::Problem;
-pub use setup::{Doors, Limits, Minds, Setup};
+pub use problem::ApiProblem;
+pub use setup::{AccessSettings, ReplySource, ServerLimits, ServerSetup};
+pub use unix_socket::connect;
 
-use app::App;
-use guard::Lively;
+use app::AppState;
+use guard::IdleGuardListener;
 
 /// How long turns get to write down their end when the server ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long connections get to bring or take the rest, once everything else has ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-
-/// How often it looks whether it shall end.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -114,8 +111,8 @@ pub struct OpenDoor {
 }
 
 /// A server that listens.
-pub struct Server {
-    app: Arc<App>,
+pub struct ChatServer {
+    app: Arc<AppState>,
     listener: Option<TcpListener>,
     indoors: UnixListener,
     address: Option<SocketAddr>,
@@ -124,18 +121,18 @@ pub struct Server {
     _lock: std::fs::File,
 }
 
-impl Server {
+impl ChatServer {
     /// Opens the door, after bringing the store up to date and marking what a killed server left.
-    pub async fn bind(setup: Setup, address: SocketAddr) -> Result<Self, ServerError> {
+    pub async fn bind(setup: ServerSetup, address: SocketAddr) -> Result<Self, ServerError> {
         Self::open(setup, Some(address)).await
     }
 
     /// The same without an address: only this user's own programs come in, by [`connect`].
-    pub async fn bind_indoors(setup: Setup) -> Result<Self, ServerError> {
+    pub async fn bind_unix_socket(setup: ServerSetup) -> Result<Self, ServerError> {
         Self::open(setup, None).await
     }
 
-    async fn open(mut setup: Setup, address: Option<SocketAddr>) -> Result<Self, ServerError> {
+    async fn open(mut setup: ServerSetup, address: Option<SocketAddr>) -> Result<Self, ServerError> {
         let folder = setup.places.state.join("server");
         let unusable = |source| ServerError::Folder { path: folder.display().to_string(), source };
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(unusable)?;
@@ -155,19 +152,19 @@ impl Server {
             setup.doors.tokens.push((guard::LOCAL.to_owned(), own.clone()));
             token = Some(own);
         }
-        let store = Store::open(&folder)?;
-        let app = Arc::new(App::new(setup, store));
+        let store = ChatStore::open(&folder)?;
+        let app = Arc::new(AppState::new(setup, store));
         app.uploads.tidy(&app.store).await?;
         turn::recover(&app).await?;
-        let indoors = indoors::listen(&folder).map_err(unusable)?;
+        let indoors = unix_socket::listen(&folder).map_err(unusable)?;
         Ok(Self { app, listener, indoors, address, token, _lock: lock })
     }
 
     /// Listens and answers until somebody asks for the end; `ready` is told where. Blocks.
     pub fn run(
-        setup: Setup,
+        setup: ServerSetup,
         address: SocketAddr,
-        stop: &Cancel,
+        stop: &ModelCancel,
         ready: impl FnOnce(&OpenDoor),
     ) -> Result<(), ServerError> {
         Self::stay(Self::bind(setup, address), stop, |server| {
@@ -178,13 +175,17 @@ impl Server {
     }
 
     /// The same without an address; `ready` is called when [`connect`] succeeds. Blocks.
-    pub fn run_indoors(setup: Setup, stop: &Cancel, ready: impl FnOnce()) -> Result<(), ServerError> {
-        Self::stay(Self::bind_indoors(setup), stop, |_| ready())
+    pub fn run_on_unix_socket(
+        setup: ServerSetup,
+        stop: &ModelCancel,
+        ready: impl FnOnce(),
+    ) -> Result<(), ServerError> {
+        Self::stay(Self::bind_unix_socket(setup), stop, |_| ready())
     }
 
     fn stay(
         bind: impl Future<Output = Result<Self, ServerError>>,
-        stop: &Cancel,
+        stop: &ModelCancel,
         ready: impl FnOnce(&Self),
     ) -> Result<(), ServerError> {
         let unusable = |source| ServerError::Folder { path: "the system's threads".to_owned(), source };
@@ -196,9 +197,7 @@ impl Server {
             let (end, ended) = watch::channel(false);
             let stop = stop.clone();
             tokio::spawn(async move {
-                while !stop.is_cancelled() {
-                    tokio::time::sleep(LOOK).await;
-                }
+                stop.cancelled().await;
                 let _ = end.send(true);
             });
             server.serve(ended).await.map_err(|source| match address {
@@ -228,8 +227,9 @@ impl Server {
         let until = |mut closing: watch::Receiver<bool>| async move {
             let _ = closing.wait_for(|ended| *ended).await;
         };
-        let own = indoors::Own(indoors);
-        let inside = axum::serve(own, indoors::router(&app)).with_graceful_shutdown(until(closing.clone()));
+        let own = unix_socket::UserSocketListener(indoors);
+        let inside =
+            axum::serve(own, unix_socket::router(&app)).with_graceful_shutdown(until(closing.clone()));
         let too_late = until(closing.clone());
         let served = async {
             match listener {
@@ -239,7 +239,7 @@ impl Server {
                     let doors = &app.setup.doors;
                     let alone = !doors.is_shared() && doors.hosts.is_empty();
                     let listener = guard::OwnUsers { listener, alone };
-                    let listener = Lively { listener, patience: guard::PATIENCE };
+                    let listener = IdleGuardListener { listener, patience: guard::PATIENCE };
                     let outside =
                         axum::serve(listener, api::router(app)).with_graceful_shutdown(until(closing));
                     tokio::try_join!(outside.into_future(), inside.into_future()).map(|_| ())

@@ -9,7 +9,7 @@ use holon_telemetry::{Counters, Observer};
 
 /// Counters since the start.
 #[derive(Debug)]
-pub(crate) struct Metrics {
+pub(crate) struct ServerMetrics {
     requests: AtomicU64,
     /// Turns and runs, by mode.
     modes: Arc<Counters>,
@@ -18,14 +18,14 @@ pub(crate) struct Metrics {
 }
 
 /// What is true this moment.
-pub(crate) struct Gauges {
+pub(crate) struct ServerGauges {
     pub(crate) streams: usize,
     pub(crate) turns: usize,
     pub(crate) threads: u64,
     pub(crate) events: u64,
 }
 
-impl Metrics {
+impl ServerMetrics {
     pub(crate) fn new(observer: Option<Arc<dyn Observer>>) -> Self {
         Self { requests: AtomicU64::new(0), modes: Arc::default(), observer }
     }
@@ -55,7 +55,7 @@ impl Metrics {
     }
 
     /// Everything as text.
-    pub(crate) fn text(&self, gauges: &Gauges) -> String {
+    pub(crate) fn text(&self, gauges: &ServerGauges) -> String {
         let mut text = String::new();
         let mut plain = |name: &str, kind: &str, help: &str, value: u64| {
             let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");

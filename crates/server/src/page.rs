@@ -9,8 +9,8 @@ use bytes::Bytes;
 use holon_core::digest::sha256;
 
 use crate::api::entrance;
-use crate::app::App;
-use crate::problem::Problem;
+use crate::app::AppState;
+use crate::problem::ApiProblem;
 
 /// The files of the page that came with this build, by path.
 pub const PAGE: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
@@ -20,14 +20,14 @@ const PLAIN: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><t
 
 /// Answers everything that is no route of the API.
 pub(crate) async fn serve(
-    State(app): State<Arc<App>>,
+    State(app): State<Arc<AppState>>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
     let path = uri.path();
     if path.starts_with("/api") || !matches!(method, Method::GET | Method::HEAD) {
-        return Problem::not_found("address").into_response();
+        return ApiProblem::not_found("address").into_response();
     }
     if path == "/"
         && method == Method::GET
@@ -41,7 +41,7 @@ pub(crate) async fn serve(
         Some((name, bytes)) => (name, bytes),
         // A file that is missing must not turn out to be the page.
         None if has_extension(wanted) && wanted != "index.html" => {
-            return Problem::not_found("file").into_response();
+            return ApiProblem::not_found("file").into_response();
         }
         None => ("index.html", find("index.html").map_or(PLAIN.as_bytes(), |(_, bytes)| bytes)),
     };

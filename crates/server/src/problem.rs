@@ -14,7 +14,7 @@ pub(crate) const PROBLEM: &str = "application/problem+json";
 
 /// What went wrong, as the body of every answer with a status of 400 or more.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub struct Problem {
+pub struct ApiProblem {
     /// What to act on, e.g. `turn_running`.
     pub code: String,
     /// What to read.
@@ -33,9 +33,9 @@ pub struct Problem {
 }
 
 /// What a handler gives back.
-pub(crate) type Answer<T> = Result<T, Problem>;
+pub(crate) type ApiResult<T> = Result<T, ApiProblem>;
 
-impl Problem {
+impl ApiProblem {
     /// A problem with this status and code.
     pub(crate) fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let retry = self.retry_after;
@@ -123,7 +123,7 @@ impl IntoResponse for Problem {
     }
 }
 
-impl From<StoreError> for Problem {
+impl From<StoreError> for ApiProblem {
     fn from(e: StoreError) -> Self {
         match e {
             StoreError::Closed => Self::ending(),
@@ -137,7 +137,7 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<HostError> for Problem {
+impl From<HostError> for ApiProblem {
     fn from(e: HostError) -> Self {
         if e.kind() == "disk_full" {
             return Self::full(e.to_string());
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn whoever_asks_too_much_is_told_when_to_come_back() {
-        let answer = Problem::too_many("too many requests at once", 3).into_response();
+        let answer = ApiProblem::too_many("too many requests at once", 3).into_response();
         assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(answer.headers()[header::RETRY_AFTER], "3");
         assert_eq!(answer.headers()[header::CONTENT_TYPE], PROBLEM);
@@ -173,13 +173,13 @@ mod tests {
     fn a_full_disk_is_told_with_what_to_do() {
         let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
         for problem in [
-            Problem::from(HostError::io("write", std::path::Path::new("/x"))(full())),
-            Problem::from(StoreError::Database("database or disk is full".into())),
+            ApiProblem::from(HostError::io("write", std::path::Path::new("/x"))(full())),
+            ApiProblem::from(StoreError::Database("database or disk is full".into())),
         ] {
             assert_eq!((problem.status, problem.code.as_str()), (507, "disk_full"), "{problem:?}");
             assert!(problem.hint.is_some_and(|hint| hint.contains("free some space")));
         }
-        let other = Problem::from(StoreError::Database("no such table".into()));
+        let other = ApiProblem::from(StoreError::Database("no such table".into()));
         assert_eq!((other.status, other.code.as_str()), (500, "internal"));
     }
 }

@@ -3,59 +3,56 @@
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use holon_core::event::{Event, Sink};
+use holon_core::event::{EventSink, RunEvent};
 use holon_core::ids::RunId;
-use holon_flow::dispatch::Settings;
-use holon_flow::orchestrate::conscience::Conscience;
-use holon_flow::orchestrate::{Commission, Orchestrator};
+use holon_flow::dispatch::DispatchSettings;
+use holon_flow::orchestrate::release_gate::ReleaseGate;
+use holon_flow::orchestrate::{OrchestrationOrder, Orchestrator};
 use holon_flow::{
-    Answer as Word, Call, Conductor, Dispatcher, FlowError, GateMode, Gatekeeper, MakeHost, Order, Question,
+    Conductor, DispatchCall, Dispatcher, FlowError, FlowOrder, GateAnswer, GateMode, GateQuestion,
+    Gatekeeper, MakeHost,
 };
-use holon_host::{Cancel, ConfigurationFiles, Host, Places, RunContext, RunRequest};
-use holon_telemetry::Caller;
+use holon_host::{ConfigurationFiles, HolonFolders, Host, ModelCancel, RunContext, RunRequest};
+use holon_telemetry::TraceCaller;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::app::App;
+use crate::app::AppState;
 use crate::caller;
-use crate::guard::{Seat, Seats};
-use crate::problem::{Answer, Problem};
-
-/// How often a gate looks whether the flow shall end.
-const LOOK: Duration = Duration::from_millis(200);
+use crate::guard::{ConcurrencyLimit, ConcurrencyPermit};
+use crate::problem::{ApiProblem, ApiResult};
 
 /// Runs under way.
-pub(crate) struct Runs {
-    seats: Seats,
-    all: Mutex<HashMap<RunId, Arc<Going>>>,
+pub(crate) struct ServerRuns {
+    seats: ConcurrencyLimit,
+    all: Mutex<HashMap<RunId, Arc<OngoingRun>>>,
 }
 
 /// One run under way.
-pub(crate) struct Going {
+pub(crate) struct OngoingRun {
     pub(crate) user: String,
     pub(crate) workspace: PathBuf,
-    cancel: Cancel,
-    gate: Mutex<Option<Gate>>,
+    cancel: ModelCancel,
+    gate: Mutex<Option<OpenGate>>,
 }
 
-struct Gate {
+struct OpenGate {
     step: String,
     files: BTreeMap<String, String>,
     paths: BTreeMap<String, PathBuf>,
-    answer: Sender<Word>,
+    answer: Sender<GateAnswer>,
 }
 
-impl Runs {
-    pub(crate) fn new(seats: Seats) -> Self {
+impl ServerRuns {
+    pub(crate) fn new(seats: ConcurrencyLimit) -> Self {
         Self { seats, all: Mutex::default() }
     }
 
     /// A run under way.
-    pub(crate) fn find(&self, id: &RunId) -> Option<Arc<Going>> {
+    pub(crate) fn find(&self, id: &RunId) -> Option<Arc<OngoingRun>> {
         self.lock().get(id).cloned()
     }
 
@@ -64,12 +61,12 @@ impl Runs {
         self.lock().values().for_each(|going| going.cancel.cancel());
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Arc<Going>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Arc<OngoingRun>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Going {
+impl OngoingRun {
     /// The gate it waits at: the step behind it and the files the decision is about.
     pub(crate) fn gate(&self) -> Option<(String, BTreeMap<String, String>)> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,52 +85,64 @@ impl Going {
     }
 
     /// Answers at the gate; `false` when it does not wait at one.
-    pub(crate) fn answer(&self, word: Word) -> bool {
+    pub(crate) fn answer(&self, word: GateAnswer) -> bool {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner).take();
         gate.is_some_and(|gate| gate.answer.send(word).is_ok())
     }
 }
 
 /// Starts a run or a flow; gives its id as soon as it has one.
-pub(crate) async fn start(app: &Arc<App>, user: &str, request: RunRequest, gates: GateMode) -> Answer<RunId> {
+pub(crate) async fn start(
+    app: &Arc<AppState>,
+    user: &str,
+    request: RunRequest,
+    gates: GateMode,
+) -> ApiResult<RunId> {
     let work = app.begin_work()?;
     let seat =
-        app.runs.seats.take(user).ok_or_else(|| Problem::too_many("too many runs are under way", 10))?;
+        app.runs.seats.take(user).ok_or_else(|| ApiProblem::too_many("too many runs are under way", 10))?;
     let (known, first) = oneshot::channel();
     let (app, user, caller) = (Arc::clone(app), user.to_owned(), caller::present());
     std::thread::Builder::new()
         .name("run".into())
         .spawn(move || {
-            let by = By { user, caller };
+            let by = RunCaller { user, caller };
             carry_out(&app, by, request, gates, known, seat);
             drop(work);
         })
-        .map_err(|e| Problem::internal(format!("no thread for a run: {e}")))?;
-    first.await.unwrap_or_else(|_| Err(Problem::internal("the run ended before it began")))
+        .map_err(|e| ApiProblem::internal(format!("no thread for a run: {e}")))?;
+    first.await.unwrap_or_else(|_| Err(ApiProblem::internal("the run ended before it began")))
 }
 
-type Known = oneshot::Sender<Answer<RunId>>;
+type RunIdReply = oneshot::Sender<ApiResult<RunId>>;
 
 /// Who wants a run.
-struct By {
+struct RunCaller {
     user: String,
-    caller: Option<Caller>,
+    caller: Option<TraceCaller>,
 }
 
-fn carry_out(app: &Arc<App>, by: By, request: RunRequest, gates: GateMode, known: Known, seat: Seat) {
-    let By { user, caller } = by;
+fn carry_out(
+    app: &Arc<AppState>,
+    by: RunCaller,
+    request: RunRequest,
+    gates: GateMode,
+    known: RunIdReply,
+    seat: ConcurrencyPermit,
+) {
+    let RunCaller { user, caller } = by;
     let workspace = request.workspace.clone().unwrap_or_default();
-    let cancel = Cancel::default();
-    let going = Arc::new(Going {
+    let cancel = ModelCancel::default();
+    let going = Arc::new(OngoingRun {
         user,
         workspace: workspace.clone(),
         cancel: cancel.clone(),
         gate: Mutex::default(),
     });
-    let mut sink = Listing { app, going: &going, known: Some(known), id: None };
+    let mut sink = RunListingSink { app, going: &going, known: Some(known), id: None };
     // All of the run goes by the configuration as it is now.
     let configuration = ConfigurationFiles::shared(&app.setup.places);
-    let make = |places: Places| {
+    let make = |places: HolonFolders| {
         let configuration = Arc::clone(&configuration);
         Host { configuration, ..app.host(places, caller.as_ref()) }
     };
@@ -144,9 +153,9 @@ fn carry_out(app: &Arc<App>, by: By, request: RunRequest, gates: GateMode, known
         }
         Ok(Some(Some(definition))) => {
             let conductor = Conductor { places: app.setup.places.clone(), host: &make };
-            let mut keeper = OverTheWire { going: &going, cancel: &cancel };
+            let mut keeper = WireGatekeeper { going: &going };
             let asked = serde_json::to_value(&request).unwrap_or_default();
-            let order = Order {
+            let order = FlowOrder {
                 request,
                 base: workspace,
                 gates,
@@ -154,19 +163,19 @@ fn carry_out(app: &Arc<App>, by: By, request: RunRequest, gates: GateMode, known
                 sink: &mut sink,
                 cancel: &cancel,
             };
-            conductor.start(&definition, asked, order).err().map(|e| Problem::invalid(e.to_string()))
+            conductor.start(&definition, asked, order).err().map(|e| ApiProblem::invalid(e.to_string()))
         }
         Ok(_) => {
             let places = app.setup.places.clone();
             let (host, dispatcher) = (make(places.clone()), Dispatcher::new(places));
             let done = host.plan(&request).map_err(FlowError::from).and_then(|plan| {
-                dispatcher.dispatch(Call::new(plan), &host, RunContext::new(&mut sink, &cancel))
+                dispatcher.dispatch(DispatchCall::new(plan), &host, RunContext::new(&mut sink, &cancel))
             });
             done.err().map(refused)
         }
-        Err(e) => Some(Problem::invalid(e.to_string())),
+        Err(e) => Some(ApiProblem::invalid(e.to_string())),
     };
-    let Listing { known, id, .. } = sink;
+    let RunListingSink { known, id, .. } = sink;
     if let Some(id) = id {
         app.runs.lock().remove(&id);
     }
@@ -179,21 +188,21 @@ fn carry_out(app: &Arc<App>, by: By, request: RunRequest, gates: GateMode, known
 /// Splits a goal and carries the tasks out, assessed at the end, as the command does. Nobody can overrule the assessment
 /// from here.
 fn orchestrate(
-    app: &App,
+    app: &AppState,
     make: &MakeHost<'_>,
     request: RunRequest,
     workspace: PathBuf,
-    sink: &mut dyn Sink,
-    cancel: &Cancel,
-) -> Answer<()> {
+    sink: &mut dyn EventSink,
+    cancel: &ModelCancel,
+) -> ApiResult<()> {
     let places = app.setup.places.clone();
     let host = make(places.clone());
     let config = host.configuration.of(&workspace)?.merged(&*host.env)?;
-    let dispatcher = Dispatcher::new(places.clone()).within(Settings::of(&config, &workspace)?);
-    let conscience = Conscience::configured(&config, places.home.clone());
+    let dispatcher = Dispatcher::new(places.clone()).within(DispatchSettings::of(&config, &workspace)?);
+    let conscience = ReleaseGate::configured(&config, places.home.clone());
     let asked = as_command(&request, &workspace);
     let orchestrator = Orchestrator { places, host: make, dispatcher: &dispatcher, conscience: &conscience };
-    let commission = Commission { request, base: workspace, ethics_override: None, sink, cancel };
+    let commission = OrchestrationOrder { request, base: workspace, ethics_override: None, sink, cancel };
     orchestrator.start(asked, commission).map(drop).map_err(refused)
 }
 
@@ -214,23 +223,23 @@ fn as_command(request: &RunRequest, workspace: &Path) -> Value {
     json!({ "args": words, "folder": folder, "spec": request.given_spec })
 }
 
-fn refused(error: FlowError) -> Problem {
+fn refused(error: FlowError) -> ApiProblem {
     match error {
-        FlowError::Host(error) => Problem::from(error),
-        other => Problem::invalid(other.to_string()),
+        FlowError::Host(error) => ApiProblem::from(error),
+        other => ApiProblem::invalid(other.to_string()),
     }
 }
 
 /// Hears the first event, which names the run.
-struct Listing<'a> {
-    app: &'a Arc<App>,
-    going: &'a Arc<Going>,
-    known: Option<Known>,
+struct RunListingSink<'a> {
+    app: &'a Arc<AppState>,
+    going: &'a Arc<OngoingRun>,
+    known: Option<RunIdReply>,
     id: Option<RunId>,
 }
 
-impl Sink for Listing<'_> {
-    fn emit(&mut self, event: &Event) {
+impl EventSink for RunListingSink<'_> {
+    fn emit(&mut self, event: &RunEvent) {
         let Some(known) = self.known.take() else { return };
         self.app.runs.lock().insert(event.run.clone(), Arc::clone(self.going));
         self.id = Some(event.run.clone());
@@ -239,14 +248,13 @@ impl Sink for Listing<'_> {
 }
 
 /// Waits for a word that comes over the wire.
-struct OverTheWire<'a> {
-    going: &'a Going,
-    cancel: &'a Cancel,
+struct WireGatekeeper<'a> {
+    going: &'a Arc<OngoingRun>,
 }
 
-impl Gatekeeper for OverTheWire<'_> {
-    fn ask(&mut self, question: &Question) -> Word {
-        let (answer, words): (_, Receiver<Word>) = channel();
+impl Gatekeeper for WireGatekeeper<'_> {
+    fn ask(&mut self, question: &GateQuestion) -> GateAnswer {
+        let (answer, words): (_, Receiver<GateAnswer>) = channel();
         let digest = |path: &PathBuf| std::fs::read(path).map(|bytes| holon_core::digest::sha256(&bytes));
         let files = question
             .files
@@ -254,15 +262,12 @@ impl Gatekeeper for OverTheWire<'_> {
             .map(|(name, path)| (name.clone(), digest(path).unwrap_or_default()))
             .collect();
         let paths = question.files.iter().map(|(name, path)| (name.clone(), path.clone())).collect();
-        let gate = Gate { step: question.step.clone(), files, paths, answer };
+        let gate = OpenGate { step: question.step.clone(), files, paths, answer };
         *self.going.gate.lock().unwrap_or_else(PoisonError::into_inner) = Some(gate);
-        loop {
-            match words.recv_timeout(LOOK) {
-                Ok(word) => return word,
-                Err(RecvTimeoutError::Disconnected) => return Word::Stop,
-                Err(RecvTimeoutError::Timeout) if self.cancel.is_cancelled() => return Word::Cancelled,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
+        let going = Arc::clone(self.going);
+        let _ends = self.going.cancel.on_cancel(move || {
+            going.answer(GateAnswer::Cancelled);
+        });
+        words.recv().unwrap_or(GateAnswer::Stop)
     }
 }

@@ -4,29 +4,29 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use holon_host::thread::Surroundings;
-use holon_host::{Host, Places};
+use holon_host::thread::TurnSurroundings;
+use holon_host::{HolonFolders, Host};
 
 use crate::guard::LOCAL;
 
 /// Everything a server needs of the process it runs in.
-pub struct Setup {
+pub struct ServerSetup {
     /// Where state, cache and configuration live.
-    pub places: Places,
+    pub places: HolonFolders,
     /// Launcher, environment and home of whoever started it.
-    pub around: Surroundings,
+    pub around: TurnSurroundings,
     /// Values that must never be written anywhere, each with the name that stands for it.
     pub secrets: Vec<(String, String)>,
     /// Folders below which workspaces may lie, canonical.
     pub roots: Vec<PathBuf>,
     /// Who may come in.
-    pub doors: Doors,
+    pub doors: AccessSettings,
     /// What there may be at once.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// Where answers come from.
-    pub minds: Minds,
+    pub minds: ReplySource,
     /// Makes the host of a run.
-    pub host: Arc<dyn Fn(Places) -> Host + Send + Sync>,
+    pub host: Arc<dyn Fn(HolonFolders) -> Host + Send + Sync>,
     /// Hands memory that is not used any more back to the system.
     pub give_back: fn(),
     /// The version that is told.
@@ -37,7 +37,7 @@ pub struct Setup {
 
 /// Who may come in.
 #[derive(Debug, Clone, Default)]
-pub struct Doors {
+pub struct AccessSettings {
     /// Users and their tokens. Without any, a server that has an address makes one for its owner, or takes the one it kept.
     pub tokens: Vec<(String, String)>,
     /// Whether the owner's token is made anew.
@@ -48,7 +48,7 @@ pub struct Doors {
     pub address: Option<SocketAddr>,
 }
 
-impl Doors {
+impl AccessSettings {
     /// Whether several people come in.
     pub(crate) fn is_shared(&self) -> bool {
         self.tokens.iter().any(|(user, _)| user != LOCAL)
@@ -57,7 +57,7 @@ impl Doors {
 
 /// Where answers come from.
 #[derive(Debug, Clone)]
-pub enum Minds {
+pub enum ReplySource {
     /// From models over the network, chosen by environment and wish.
     Network {
         /// The wanted provider.
@@ -78,7 +78,7 @@ pub enum Minds {
 
 /// What there may be at once.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Bytes of a request's body, uploads apart.
     pub body: usize,
     /// Bytes of a message.
@@ -105,7 +105,7 @@ pub struct Limits {
     pub iterations: u64,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             body: 1 << 20,

@@ -11,13 +11,13 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use holon_store::{Backend, EventRow, Store};
+use holon_store::{ChatStore, EventRow, StoreBackend};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::feed::Standing;
-use crate::guard::Seat;
-use crate::live::Held;
+use crate::event_log::EventLogStatus;
+use crate::guard::ConcurrencyPermit;
+use crate::live_threads::LiveThreadHandle;
 
 /// Silence after which a comment shows that the connection lives.
 const PING: Duration = Duration::from_secs(15);
@@ -30,42 +30,42 @@ const MOST_HELD: usize = 64 << 10;
 const MOUTHFUL: usize = 8 << 10;
 
 /// One reader of a thread.
-pub(crate) struct Reader {
-    pub(crate) store: Arc<Store>,
+pub(crate) struct ThreadReader {
+    pub(crate) store: Arc<ChatStore>,
     /// Keeps the thread live.
-    pub(crate) held: Held,
+    pub(crate) held: LiveThreadHandle,
     pub(crate) thread: holon_core::ids::ThreadId,
     /// The last event the reader has.
     pub(crate) after: u64,
     /// A place among those who may read at once.
     #[expect(dead_code, reason = "held, not looked at")]
-    pub(crate) seat: Seat,
+    pub(crate) seat: ConcurrencyPermit,
 }
 
-enum State {
-    Going(Box<Going>),
+enum ThreadStreamState {
+    Going(Box<OpenThreadStream>),
     Over,
 }
 
-struct Going {
-    reader: Reader,
-    standing: watch::Receiver<Standing>,
+struct OpenThreadStream {
+    reader: ThreadReader,
+    standing: watch::Receiver<EventLogStatus>,
     ready: VecDeque<Arc<EventRow>>,
     /// Of the event that was taken last, what has not been handed on.
     rest: Bytes,
 }
 
-impl Reader {
+impl ThreadReader {
     /// The answer; it ends when the thread has nothing more to say for now.
     pub(crate) fn answer(self) -> Response {
         let standing = self.held.feed.watch();
-        let going = Going { reader: self, standing, ready: VecDeque::new(), rest: Bytes::new() };
-        let chunks = stream::unfold(State::Going(Box::new(going)), |state| async move {
+        let going = OpenThreadStream { reader: self, standing, ready: VecDeque::new(), rest: Bytes::new() };
+        let chunks = stream::unfold(ThreadStreamState::Going(Box::new(going)), |state| async move {
             match state {
-                State::Over => None,
-                State::Going(mut going) => {
+                ThreadStreamState::Over => None,
+                ThreadStreamState::Going(mut going) => {
                     let (bytes, ended) = going.next().await;
-                    let next = if ended { State::Over } else { State::Going(going) };
+                    let next = if ended { ThreadStreamState::Over } else { ThreadStreamState::Going(going) };
                     Some((Ok::<_, std::convert::Infallible>(bytes), next))
                 }
             }
@@ -84,7 +84,7 @@ pub(crate) fn event_stream(body: Body) -> Response {
     response
 }
 
-impl Going {
+impl OpenThreadStream {
     /// The next bytes, and whether they are the last.
     async fn next(&mut self) -> (Bytes, bool) {
         if !self.rest.is_empty() {
@@ -123,7 +123,7 @@ impl Going {
             return Ok(());
         }
         let thread = self.reader.thread.clone();
-        let read = move |backend: &dyn Backend| backend.events(&thread, after, PAGE, MOST_HELD);
+        let read = move |backend: &dyn StoreBackend| backend.events(&thread, after, PAGE, MOST_HELD);
         let rows = self.reader.store.read(read).await?;
         self.ready = at_hand(rows.into_iter().map(Arc::new));
         if self.ready.is_empty() {

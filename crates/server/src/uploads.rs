@@ -9,11 +9,11 @@ use axum::body::Bytes;
 use axum::http::StatusCode;
 use holon_core::ids::ThreadId;
 use holon_host::HostError;
-use holon_store::{Store, StoreError, Upload, UploadsOf, Write};
+use holon_store::{ChatStore, StoreError, StoreWrite, StoredUpload, UploadOwner};
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 
-use crate::problem::{Answer, Problem};
-use crate::setup::Limits;
+use crate::problem::{ApiProblem, ApiResult};
+use crate::setup::ServerLimits;
 
 /// How long an upload waits for its message.
 const KEPT_DAYS: i64 = 30;
@@ -32,7 +32,7 @@ pub(crate) struct Uploads {
 
 impl Uploads {
     /// Those below a folder; among several users, nobody has more than half of the room.
-    pub(crate) fn new(folder: PathBuf, limits: Limits, several: bool) -> Self {
+    pub(crate) fn new(folder: PathBuf, limits: ServerLimits, several: bool) -> Self {
         let all = limits.kept;
         Self {
             folder,
@@ -45,8 +45,8 @@ impl Uploads {
     }
 
     /// A place in memory.
-    pub(crate) async fn place(&self) -> Answer<SemaphorePermit<'_>> {
-        self.places.acquire().await.map_err(|_| Problem::ending())
+    pub(crate) async fn place(&self) -> ApiResult<SemaphorePermit<'_>> {
+        self.places.acquire().await.map_err(|_| ApiProblem::ending())
     }
 
     /// Whether the bytes of one wait for a message.
@@ -59,13 +59,19 @@ impl Uploads {
     }
 
     /// Whether a user may send so many bytes.
-    pub(crate) async fn room(&self, store: &Store, user: &str, bytes: u64) -> Answer<()> {
+    pub(crate) async fn room(&self, store: &ChatStore, user: &str, bytes: u64) -> ApiResult<()> {
         let _counting = self.counting.lock().await;
         self.has_room(store, user, bytes).await
     }
 
     /// Keeps one, or says that there is no room for it.
-    pub(crate) async fn keep(&self, store: &Store, row: Upload, bytes: Bytes, audit: Write) -> Answer<()> {
+    pub(crate) async fn keep(
+        &self,
+        store: &ChatStore,
+        row: StoredUpload,
+        bytes: Bytes,
+        audit: StoreWrite,
+    ) -> ApiResult<()> {
         let _counting = self.counting.lock().await;
         self.has_room(store, &row.user, row.bytes).await?;
         let path = self.path(&row.id);
@@ -73,15 +79,15 @@ impl Uploads {
             fs::create_dir_all(path.parent().unwrap_or(&path))?;
             fs::write(&path, &bytes)
         });
-        written.await.map_err(|e| Problem::internal(e.to_string()))?.map_err(|e| {
+        written.await.map_err(|e| ApiProblem::internal(e.to_string()))?.map_err(|e| {
             let words = format!("the file could not be kept: {e}");
             let full = e.kind() == io::ErrorKind::StorageFull;
-            if full { Problem::full(words) } else { Problem::internal(words) }
+            if full { ApiProblem::full(words) } else { ApiProblem::internal(words) }
         })?;
-        Ok(store.write(vec![Write::Upload(row), audit]).await?)
+        Ok(store.write(vec![StoreWrite::Upload(row), audit]).await?)
     }
 
-    async fn has_room(&self, store: &Store, user: &str, bytes: u64) -> Answer<()> {
+    async fn has_room(&self, store: &ChatStore, user: &str, bytes: u64) -> ApiResult<()> {
         if self.fits(store, user, bytes).await? {
             return Ok(());
         }
@@ -93,21 +99,26 @@ impl Uploads {
         Err(full(format!("uploads may take {} together, and there is no room for this one", size(self.user))))
     }
 
-    async fn fits(&self, store: &Store, user: &str, bytes: u64) -> Result<bool, StoreError> {
-        let name = UploadsOf::User(user.to_owned());
+    async fn fits(&self, store: &ChatStore, user: &str, bytes: u64) -> Result<bool, StoreError> {
+        let name = UploadOwner::User(user.to_owned());
         let (all, own) = store
-            .read(move |backend| Ok((backend.upload_bytes(&UploadsOf::All)?, backend.upload_bytes(&name)?)))
+            .read(move |backend| Ok((backend.upload_bytes(&UploadOwner::All)?, backend.upload_bytes(&name)?)))
             .await?;
         Ok(all.saturating_add(bytes) <= self.all && own.saturating_add(bytes) <= self.user)
     }
 
     /// Whether a thread may have these, too.
-    pub(crate) async fn fit(&self, store: &Store, thread: &ThreadId, files: &[Upload]) -> Answer<()> {
+    pub(crate) async fn fit(
+        &self,
+        store: &ChatStore,
+        thread: &ThreadId,
+        files: &[StoredUpload],
+    ) -> ApiResult<()> {
         let new: u64 = files.iter().filter(|file| file.thread.is_none()).map(|file| file.bytes).sum();
         if new == 0 {
             return Ok(());
         }
-        let of = UploadsOf::Thread(thread.clone());
+        let of = UploadOwner::Thread(thread.clone());
         let there = store.read(move |backend| backend.upload_bytes(&of)).await?;
         if there.saturating_add(new) <= self.thread {
             return Ok(());
@@ -126,15 +137,15 @@ impl Uploads {
 
     /// Takes away what waited too long for a message, and bytes that belong to nothing: a thread that is gone, or an
     /// upload that a killed server was taking in.
-    pub(crate) async fn tidy(&self, store: &Store) -> Result<(), StoreError> {
+    pub(crate) async fn tidy(&self, store: &ChatStore) -> Result<(), StoreError> {
         let _counting = self.counting.lock().await;
         self.tidy_now(store).await
     }
 
-    async fn tidy_now(&self, store: &Store) -> Result<(), StoreError> {
+    async fn tidy_now(&self, store: &ChatStore) -> Result<(), StoreError> {
         let oldest = jiff::Timestamp::now().as_second() - KEPT_DAYS * 24 * 60 * 60;
         let oldest = jiff::Timestamp::from_second(oldest).map(|at| at.to_string()).unwrap_or_default();
-        store.write(vec![Write::ForgetUploads(oldest)]).await?;
+        store.write(vec![StoreWrite::ForgetUploads(oldest)]).await?;
         let known: HashSet<String> = store.read(|backend| backend.upload_ids()).await?.into_iter().collect();
         let folder = self.folder.clone();
         let _ = tokio::task::spawn_blocking(move || sweep(&folder, &known)).await;
@@ -151,8 +162,8 @@ fn sweep(folder: &Path, known: &HashSet<String>) {
     }
 }
 
-fn full(message: String) -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "quota", message).with_hint(
+fn full(message: String) -> ApiProblem {
+    ApiProblem::new(StatusCode::PAYLOAD_TOO_LARGE, "quota", message).with_hint(
         "delete a thread whose files are not needed, or start the server with a larger --uploads-mb",
     )
 }
@@ -168,27 +179,27 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use holon_store::Thread;
+    use holon_store::StoredThread;
 
     use super::*;
 
-    struct Stage {
+    struct UploadStage {
         folder: tempfile::TempDir,
-        store: Store,
+        store: ChatStore,
         uploads: Uploads,
     }
 
-    impl Stage {
+    impl UploadStage {
         fn new(kept: u64, several: bool) -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let store = Store::open(folder.path()).unwrap();
-            let limits = Limits { kept, ..Limits::default() };
+            let store = ChatStore::open(folder.path()).unwrap();
+            let limits = ServerLimits { kept, ..ServerLimits::default() };
             let uploads = Uploads::new(folder.path().join("uploads"), limits, several);
             Self { folder, store, uploads }
         }
 
-        async fn send(&self, id: &str, user: &str, bytes: usize, at: &str) -> Answer<()> {
-            let row = Upload {
+        async fn send(&self, id: &str, user: &str, bytes: usize, at: &str) -> ApiResult<()> {
+            let row = StoredUpload {
                 id: id.into(),
                 user: user.into(),
                 name: "x".into(),
@@ -197,19 +208,19 @@ mod tests {
                 at: at.into(),
                 thread: None,
             };
-            let audit = Write::ForgetUploads(String::new());
+            let audit = StoreWrite::ForgetUploads(String::new());
             self.uploads.keep(&self.store, row, Bytes::from(vec![0; bytes]), audit).await
         }
 
         async fn thread(&self, id: &str) -> ThreadId {
-            let thread: Thread = serde_json::from_value(serde_json::json!({
+            let thread: StoredThread = serde_json::from_value(serde_json::json!({
                 "id": id, "user": "a", "workspace": "/w", "agent": "native", "model": null, "title": null, "mode": null,
                 "tools": {}, "state": "idle", "created_at": "", "updated_at": "", "last_seq": 0, "turns": 0,
-                "usage": holon_core::manifest::Usage::default(),
+                "usage": holon_core::manifest::UsageTotals::default(),
             }))
             .unwrap();
             let id = thread.id.clone();
-            self.store.write(vec![Write::NewThread(Box::new(thread))]).await.unwrap();
+            self.store.write(vec![StoreWrite::NewThread(Box::new(thread))]).await.unwrap();
             id
         }
 
@@ -226,7 +237,7 @@ mod tests {
 
     #[tokio::test]
     async fn there_is_only_so_much_room_and_a_deleted_thread_gives_its_own_back() {
-        let stage = Stage::new(1000, false);
+        let stage = UploadStage::new(1000, false);
         stage.send("f-1", "a", 200, NOW).await.unwrap();
         stage.send("f-2", "a", 700, NOW).await.unwrap();
         let refused = stage.send("f-3", "a", 101, NOW).await.unwrap_err();
@@ -236,19 +247,19 @@ mod tests {
         );
         stage.uploads.room(&stage.store, "a", 101).await.unwrap_err();
         let thread = stage.thread("t-1").await;
-        stage.store.write(vec![Write::Bring(thread.clone(), "f-1".into())]).await.unwrap();
+        stage.store.write(vec![StoreWrite::Bring(thread.clone(), "f-1".into())]).await.unwrap();
         let to = stage.folder.path().join("brought");
         stage.uploads.bring("f-1", &to).unwrap();
         stage.uploads.bring("f-1", &to).unwrap();
         assert_eq!((stage.there(), to.metadata().unwrap().len()), (vec!["f-2".to_owned()], 200));
         stage.send("f-3", "a", 101, NOW).await.unwrap_err();
-        stage.store.write(vec![Write::DeleteThread(thread)]).await.unwrap();
+        stage.store.write(vec![StoreWrite::DeleteThread(thread)]).await.unwrap();
         stage.send("f-3", "a", 101, NOW).await.unwrap();
     }
 
     #[tokio::test]
     async fn a_thread_has_a_quarter_and_a_user_among_several_a_half() {
-        let stage = Stage::new(1000, true);
+        let stage = UploadStage::new(1000, true);
         let thread = stage.thread("t-1").await;
         let file = async |id: &str, bytes: usize| {
             stage.send(id, "a", bytes, NOW).await.unwrap();
@@ -258,7 +269,7 @@ mod tests {
         let (one, two) = (file("f-1", 200).await, file("f-2", 51).await);
         stage.uploads.fit(&stage.store, &thread, std::slice::from_ref(&one)).await.unwrap();
         stage.uploads.fit(&stage.store, &thread, &[one.clone(), two.clone()]).await.unwrap_err();
-        stage.store.write(vec![Write::Bring(thread.clone(), "f-1".into())]).await.unwrap();
+        stage.store.write(vec![StoreWrite::Bring(thread.clone(), "f-1".into())]).await.unwrap();
         let refused = stage.uploads.fit(&stage.store, &thread, &[two]).await.unwrap_err();
         assert_eq!(refused.code, "quota");
         stage.send("f-3", "a", 250, NOW).await.unwrap_err();
@@ -267,7 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_waited_too_long_or_belongs_to_nothing_is_gone() {
-        let stage = Stage::new(1000, false);
+        let stage = UploadStage::new(1000, false);
         stage.send("f-old", "a", 900, "2020-01-01T00:00:00Z").await.unwrap();
         // Room is made before anything is refused.
         stage.send("f-new", "a", 900, NOW).await.unwrap();

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, header};
 
 /// A language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Language {
+pub(crate) enum ReplyLanguage {
     /// Chinese, unless somebody asks for another.
     #[default]
     Chinese,
@@ -12,7 +12,7 @@ pub(crate) enum Language {
     English,
 }
 
-impl Language {
+impl ReplyLanguage {
     /// The language a request prefers.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let wanted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
@@ -85,14 +85,14 @@ mod tests {
         let check = |header: &str, expect| {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT_LANGUAGE, header.parse().unwrap());
-            assert_eq!(Language::of(&headers), expect, "{header}");
+            assert_eq!(ReplyLanguage::of(&headers), expect, "{header}");
         };
-        check("en", Language::English);
-        check("en-GB,en;q=0.9,zh;q=0.8", Language::English);
-        check("zh-CN,zh;q=0.9,en;q=0.8", Language::Chinese);
-        check("de,en;q=0.5,zh;q=0.4", Language::English);
-        check("de", Language::Chinese);
-        check("en;q=banana", Language::Chinese);
-        assert_eq!(Language::of(&HeaderMap::new()), Language::Chinese);
+        check("en", ReplyLanguage::English);
+        check("en-GB,en;q=0.9,zh;q=0.8", ReplyLanguage::English);
+        check("zh-CN,zh;q=0.9,en;q=0.8", ReplyLanguage::Chinese);
+        check("de,en;q=0.5,zh;q=0.4", ReplyLanguage::English);
+        check("de", ReplyLanguage::Chinese);
+        check("en;q=banana", ReplyLanguage::Chinese);
+        assert_eq!(ReplyLanguage::of(&HeaderMap::new()), ReplyLanguage::Chinese);
     }
 }

@@ -14,21 +14,21 @@ const REQUESTS: [&str; 3] = [
 
 /// Interfaces of the page with the schema each is about.
 const PAIRS: [(&str, &str); 12] = [
-    ("Thread", "Thread"),
-    ("Turn", "Turn"),
-    ("Usage", "Spent"),
-    ("Upload", "Upload"),
-    ("ChangedFile", "File"),
-    ("Diff", "Diff"),
-    ("Run", "Run"),
-    ("Evidence", "Evidence"),
-    ("ModeInfo", "Mode"),
-    ("AuditPage", "Audit"),
-    ("AuditVerdict", "Verification"),
-    ("Info", "Info"),
+    ("Thread", "ChatThread"),
+    ("Turn", "ChatTurn"),
+    ("Usage", "SpentUsage"),
+    ("Upload", "UploadInfo"),
+    ("ChangedFile", "DiffFile"),
+    ("Diff", "ThreadDiff"),
+    ("Run", "RunInfo"),
+    ("Evidence", "EvidenceText"),
+    ("ModeInfo", "ModeInfo"),
+    ("AuditPage", "AuditPage"),
+    ("AuditVerdict", "AuditCheckReport"),
+    ("Info", "ServerInfo"),
 ];
 
-struct Field {
+struct InterfaceField {
     optional: bool,
     kind: String,
 }
@@ -38,7 +38,7 @@ fn document() -> Value {
 }
 
 /// The fields of an interface, written one in a line.
-fn interface(name: &str) -> BTreeMap<String, Field> {
+fn interface(name: &str) -> BTreeMap<String, InterfaceField> {
     let head = format!("export interface {name} {{\n");
     let body = CONTRACT.split(&head).nth(1).unwrap_or_else(|| panic!("no {name} in contract.ts"));
     let body = body.split("\n}").next().unwrap();
@@ -46,7 +46,7 @@ fn interface(name: &str) -> BTreeMap<String, Field> {
     lines
         .map(|line| {
             let (name, kind) = line.trim_end_matches(';').split_once(':').unwrap();
-            let field = Field { optional: name.ends_with('?'), kind: kind.trim().to_owned() };
+            let field = InterfaceField { optional: name.ends_with('?'), kind: kind.trim().to_owned() };
             (name.trim_end_matches('?').to_owned(), field)
         })
         .collect()
@@ -80,7 +80,7 @@ fn the_page_knows_the_servers_shapes() {
         let properties = schema["properties"].as_object().unwrap();
         let required: BTreeSet<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        for (field, Field { optional, kind }) in &fields {
+        for (field, InterfaceField { optional, kind }) in &fields {
             let property =
                 properties.get(field).unwrap_or_else(|| panic!("{name}.{field} is nothing the server sends"));
             let certain = required.contains(field.as_str());

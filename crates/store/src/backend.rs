@@ -2,20 +2,22 @@
 
 use holon_core::ids::ThreadId;
 
-use crate::chain::{Head, Verified};
+use crate::chain::{ChainHead, ChainVerdict};
 use crate::error::StoreError;
-use crate::record::{AuditEntry, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload, UploadsOf};
-use crate::write::Write;
+use crate::record::{
+    AuditEntry, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload, UploadOwner,
+};
+use crate::write::StoreWrite;
 
 /// Opens connections to one database.
-pub trait Connect: Send + Sync {
+pub trait StoreConnector: Send + Sync {
     /// A connection of its own.
-    fn connect(&self) -> Result<Box<dyn Backend>, StoreError>;
+    fn connect(&self) -> Result<Box<dyn StoreBackend>, StoreError>;
 }
 
 /// How much was committed that is not where it will stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ahead {
+pub enum LogBacklog {
     /// Nothing needs to be done.
     Little,
     /// Somebody should settle it, beside the writes.
@@ -25,14 +27,14 @@ pub enum Ahead {
 }
 
 /// One connection; calls block.
-pub trait Backend: Send {
+pub trait StoreBackend: Send {
     /// Carries out groups of writes in one transaction; a group that cannot be carried out is left out as a whole and
     /// told. The outer error means that nothing was written.
-    fn commit(&mut self, groups: &[Vec<Write>]) -> Result<Vec<Result<(), StoreError>>, StoreError>;
+    fn commit(&mut self, groups: &[Vec<StoreWrite>]) -> Result<Vec<Result<(), StoreError>>, StoreError>;
 
     /// What should be done about what was committed here, asked after a commit.
-    fn ahead(&mut self) -> Ahead {
-        Ahead::Little
+    fn ahead(&mut self) -> LogBacklog {
+        LogBacklog::Little
     }
     /// Brings what was committed to where it stays. It may take long when the disk is busy, and nobody else waits for it.
     fn settle(&self) -> Result<(), StoreError> {
@@ -40,18 +42,18 @@ pub trait Backend: Send {
     }
 
     /// A thread.
-    fn thread(&self, id: &ThreadId) -> Result<Option<Thread>, StoreError>;
+    fn thread(&self, id: &ThreadId) -> Result<Option<StoredThread>, StoreError>;
     /// Threads of a user, those with the latest activity first; `before` is the cursor of the last one seen.
     fn threads(
         &self,
         user: &str,
         before: Option<(&str, &str)>,
         limit: usize,
-    ) -> Result<Vec<Thread>, StoreError>;
+    ) -> Result<Vec<StoredThread>, StoreError>;
     /// Threads of everybody that are not idle.
-    fn busy_threads(&self) -> Result<Vec<Thread>, StoreError>;
+    fn busy_threads(&self) -> Result<Vec<StoredThread>, StoreError>;
     /// The turns of a thread from this number on, in order; they count from 1.
-    fn turns(&self, thread: &ThreadId, from: u64) -> Result<Vec<Turn>, StoreError>;
+    fn turns(&self, thread: &ThreadId, from: u64) -> Result<Vec<StoredTurn>, StoreError>;
     /// Events of a thread after a number, in order: not more than `limit`, and no more than have `bytes` of data together,
     /// but for a first one that is larger by itself.
     fn events(
@@ -81,13 +83,13 @@ pub trait Backend: Send {
     /// Entries of the audit log after a number, in order, of one thread or of all.
     fn audit(&self, after: u64, limit: usize, thread: Option<&str>) -> Result<Vec<AuditEntry>, StoreError>;
     /// The last entry of the audit log.
-    fn audit_head(&self) -> Result<Option<Head>, StoreError>;
+    fn audit_head(&self) -> Result<Option<ChainHead>, StoreError>;
     /// Reads the whole audit log and checks it, also against what was written down of it elsewhere.
-    fn verify_audit(&self) -> Result<Verified, StoreError>;
+    fn verify_audit(&self) -> Result<ChainVerdict, StoreError>;
     /// An upload.
-    fn upload(&self, user: &str, id: &str) -> Result<Option<Upload>, StoreError>;
+    fn upload(&self, user: &str, id: &str) -> Result<Option<StoredUpload>, StoreError>;
     /// Bytes of uploads together.
-    fn upload_bytes(&self, of: &UploadsOf) -> Result<u64, StoreError>;
+    fn upload_bytes(&self, of: &UploadOwner) -> Result<u64, StoreError>;
     /// Ids of all uploads.
     fn upload_ids(&self) -> Result<Vec<String>, StoreError>;
     /// How many threads there are, and how many events.

@@ -10,7 +10,7 @@ use crate::record::{AuditEntry, AuditNote};
 
 /// The end of the chain at some moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub struct ChainHead {
     /// Number of the last entry, and so how many there are.
     pub seq: u64,
     /// Its hash.
@@ -20,11 +20,11 @@ pub struct Head {
 /// What a check of the chain came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
-pub enum Verified {
+pub enum ChainVerdict {
     /// Every entry is as it was written, and none is missing.
     Whole {
         /// The end; none for an empty chain.
-        head: Option<Head>,
+        head: Option<ChainHead>,
     },
     /// Something is wrong.
     Broken {
@@ -36,7 +36,7 @@ pub enum Verified {
 }
 
 /// The entry that follows `head`.
-pub fn link(head: Option<&Head>, note: AuditNote) -> AuditEntry {
+pub fn link(head: Option<&ChainHead>, note: AuditNote) -> AuditEntry {
     let seq = head.map_or(1, |head| head.seq + 1);
     let prev = head.map(|head| head.hash.clone()).unwrap_or_default();
     let hash = hash(seq, &note, &prev);
@@ -55,15 +55,15 @@ fn hash(seq: u64, note: &AuditNote, prev: &str) -> String {
 
 /// Checks a chain, entry by entry, against heads that were written down elsewhere.
 #[derive(Debug, Default)]
-pub struct Checker {
-    heads: Vec<Head>,
-    last: Option<Head>,
+pub struct ChainChecker {
+    heads: Vec<ChainHead>,
+    last: Option<ChainHead>,
     broken: Option<(u64, String)>,
 }
 
-impl Checker {
+impl ChainChecker {
     /// A check that also wants these heads to be part of the chain.
-    pub fn new(heads: impl IntoIterator<Item = Head>) -> Self {
+    pub fn new(heads: impl IntoIterator<Item = ChainHead>) -> Self {
         Self { heads: heads.into_iter().collect(), ..Self::default() }
     }
 
@@ -84,22 +84,22 @@ impl Checker {
             None
         };
         self.broken = problem.map(|problem| (seq, problem));
-        self.last = Some(Head { seq, hash: entry.hash.clone() });
+        self.last = Some(ChainHead { seq, hash: entry.hash.clone() });
         self.broken.is_none()
     }
 
     /// The result, after the last entry.
-    pub fn finish(self) -> Verified {
+    pub fn finish(self) -> ChainVerdict {
         if let Some((at, problem)) = self.broken {
-            return Verified::Broken { at, problem };
+            return ChainVerdict::Broken { at, problem };
         }
         let length = self.last.as_ref().map_or(0, |last| last.seq);
         match self.heads.iter().map(|head| head.seq).max().filter(|most| *most > length) {
-            Some(most) => Verified::Broken {
+            Some(most) => ChainVerdict::Broken {
                 at: length + 1,
                 problem: format!("the end is missing: there were {most} entries, and {length} are left"),
             },
-            None => Verified::Whole { head: self.last },
+            None => ChainVerdict::Whole { head: self.last },
         }
     }
 }
@@ -107,9 +107,9 @@ impl Checker {
 /// Checks a whole chain.
 pub fn verify<'a>(
     entries: impl IntoIterator<Item = &'a AuditEntry>,
-    heads: impl IntoIterator<Item = Head>,
-) -> Verified {
-    let mut checker = Checker::new(heads);
+    heads: impl IntoIterator<Item = ChainHead>,
+) -> ChainVerdict {
+    let mut checker = ChainChecker::new(heads);
     for entry in entries {
         if !checker.take(entry) {
             break;
@@ -129,7 +129,7 @@ mod tests {
     fn chain(length: usize) -> Vec<AuditEntry> {
         let mut entries: Vec<AuditEntry> = Vec::new();
         for n in 0..length {
-            let head = entries.last().map(|e| Head { seq: e.seq, hash: e.hash.clone() });
+            let head = entries.last().map(|e| ChainHead { seq: e.seq, hash: e.hash.clone() });
             let note = AuditNote {
                 at: format!("2026-01-01T00:00:{n:02}Z"),
                 actor: "policy".into(),
@@ -143,8 +143,8 @@ mod tests {
         entries
     }
 
-    fn head(entries: &[AuditEntry]) -> Vec<Head> {
-        entries.last().map(|e| Head { seq: e.seq, hash: e.hash.clone() }).into_iter().collect()
+    fn head(entries: &[AuditEntry]) -> Vec<ChainHead> {
+        entries.last().map(|e| ChainHead { seq: e.seq, hash: e.hash.clone() }).into_iter().collect()
     }
 
     proptest! {
@@ -152,7 +152,7 @@ mod tests {
         fn inv_13_the_audit_chain_detects_any_edit_or_truncation(length in 1usize..20, at in 0usize..20, how in 0u8..9) {
             let entries = chain(length);
             let anchor = head(&entries);
-            let whole = matches!(verify(&entries, anchor.clone()), Verified::Whole { .. });
+            let whole = matches!(verify(&entries, anchor.clone()), ChainVerdict::Whole { .. });
             prop_assert!(whole);
             let mut changed = entries.clone();
             let at = at % length;
@@ -176,7 +176,7 @@ mod tests {
                 }
             }
             let verdict = verify(&changed, anchor);
-            let Verified::Broken { at: found, .. } = &verdict else { panic!("{how} at {at} went unnoticed") };
+            let ChainVerdict::Broken { at: found, .. } = &verdict else { panic!("{how} at {at} went unnoticed") };
             // The place is told too; a chain that was written anew is noticed where its head was written down.
             prop_assert!(*found as usize == at + 1 || how == 8, "{verdict:?}");
         }
@@ -186,7 +186,7 @@ mod tests {
     fn what_came_after_the_head_was_written_down_is_fine() {
         let entries = chain(5);
         let early = head(&entries[..3]);
-        assert_eq!(verify(&entries, early), Verified::Whole { head: head(&entries).pop() });
-        assert_eq!(verify(&[], []), Verified::Whole { head: None });
+        assert_eq!(verify(&entries, early), ChainVerdict::Whole { head: head(&entries).pop() });
+        assert_eq!(verify(&[], []), ChainVerdict::Whole { head: None });
     }
 }

@@ -7,10 +7,10 @@ use std::thread::{Builder, JoinHandle};
 
 use tokio::sync::oneshot;
 
-use crate::backend::{Ahead, Backend, Connect};
+use crate::backend::{LogBacklog, StoreBackend, StoreConnector};
 use crate::error::StoreError;
 use crate::sqlite::Sqlite;
-use crate::write::Write;
+use crate::write::StoreWrite;
 
 /// Connections that only read.
 const READERS: usize = 3;
@@ -18,27 +18,27 @@ const READERS: usize = 3;
 const MOST_AT_ONCE: usize = 512;
 
 /// The store; closing (or dropping) it waits for what was begun.
-pub struct Store {
-    writer: Mutex<Option<Sender<Group>>>,
-    reader: Mutex<Option<Sender<Question>>>,
+pub struct ChatStore {
+    writer: Mutex<Option<Sender<WriteGroup>>>,
+    reader: Mutex<Option<Sender<StoreQuery>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-type Question = Box<dyn FnOnce(&dyn Backend) + Send>;
+type StoreQuery = Box<dyn FnOnce(&dyn StoreBackend) + Send>;
 
-struct Group {
-    writes: Vec<Write>,
+struct WriteGroup {
+    writes: Vec<StoreWrite>,
     done: oneshot::Sender<Result<(), StoreError>>,
 }
 
-impl Store {
+impl ChatStore {
     /// The store in a folder, on SQLite.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         Self::over(&Sqlite::open(folder)?)
     }
 
     /// The store on any database.
-    pub fn over(database: &dyn Connect) -> Result<Self, StoreError> {
+    pub fn over(database: &dyn StoreConnector) -> Result<Self, StoreError> {
         let (writer, groups) = channel();
         let (reader, questions) = channel();
         let questions = Arc::new(Mutex::new(questions));
@@ -57,11 +57,14 @@ impl Store {
 
     /// Writes everything or nothing; done means that a killed process loses none of it. Groups are carried out in the order
     /// of the calls, whether or not anyone waits.
-    pub fn write(&self, writes: Vec<Write>) -> impl Future<Output = Result<(), StoreError>> + Send + use<> {
+    pub fn write(
+        &self,
+        writes: Vec<StoreWrite>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send + use<> {
         let (done, told) = oneshot::channel();
         // Sent when called, not when waited for: order matters more than interest.
         let sent = match lock(&self.writer).as_ref() {
-            Some(writer) => writer.send(Group { writes, done }).is_ok(),
+            Some(writer) => writer.send(WriteGroup { writes, done }).is_ok(),
             None => false,
         };
         async move {
@@ -75,10 +78,10 @@ impl Store {
     /// Asks the database something.
     pub async fn read<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&dyn Backend) -> Result<T, StoreError> + Send + 'static,
+        question: impl FnOnce(&dyn StoreBackend) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (done, told) = oneshot::channel();
-        let ask: Question = Box::new(move |backend| {
+        let ask: StoreQuery = Box::new(move |backend| {
             // Nobody waits any longer: then nobody needs to know.
             let _ = done.send(question(backend));
         });
@@ -99,7 +102,7 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for ChatStore {
     fn drop(&mut self) {
         self.close();
     }
@@ -112,7 +115,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
         .map_err(|e| StoreError::Database(format!("no thread for it: {e}")))
 }
 
-fn write_all(mut backend: Box<dyn Backend>, groups: &Receiver<Group>, wish: &SyncSender<()>) {
+fn write_all(mut backend: Box<dyn StoreBackend>, groups: &Receiver<WriteGroup>, wish: &SyncSender<()>) {
     while let Ok(first) = groups.recv() {
         let mut waiting = vec![first];
         waiting.extend(groups.try_iter().take(MOST_AT_ONCE - 1));
@@ -122,24 +125,24 @@ fn write_all(mut backend: Box<dyn Backend>, groups: &Receiver<Group>, wish: &Syn
             let _ = done.send(result);
         }
         match backend.ahead() {
-            Ahead::Little => {}
+            LogBacklog::Little => {}
             // One wish is enough for everything that has been committed.
-            Ahead::Much => drop(wish.try_send(())),
+            LogBacklog::Much => drop(wish.try_send(())),
             // What went wrong here goes wrong again at the next commit, which tells it.
-            Ahead::TooMuch => drop(backend.settle()),
+            LogBacklog::TooMuch => drop(backend.settle()),
         }
     }
 }
 
 /// Settles what was committed whenever somebody wishes it, until nobody can any more.
-fn settle_all(backend: &dyn Backend, wishes: &Receiver<()>) {
+fn settle_all(backend: &dyn StoreBackend, wishes: &Receiver<()>) {
     while wishes.recv().is_ok() {
         // Nothing is lost when it fails: it is tried again after more commits.
         let _ = backend.settle();
     }
 }
 
-fn answer_all(backend: &dyn Backend, questions: &Mutex<Receiver<Question>>) {
+fn answer_all(backend: &dyn StoreBackend, questions: &Mutex<Receiver<StoreQuery>>) {
     loop {
         let next = lock(questions).recv();
         match next {

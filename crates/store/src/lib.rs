@@ -1,7 +1,7 @@
 //! What a chat server keeps: threads, turns, numbered events, questions to people, mode switches and the audit chain.
 //!
-//! [`Store`] is what callers hold: writes go to one thread that commits whatever waits in one transaction, reads to a few
-//! others. Behind it stands a [`Backend`]; the one there is keeps everything in one SQLite file, and whatever comes later
+//! [`ChatStore`] is what callers hold: writes go to one thread that commits whatever waits in one transaction, reads to a few
+//! others. Behind it stands a [`StoreBackend`]; the one there is keeps everything in one SQLite file, and whatever comes later
 //! has to pass the same suite (`tests/conformance`).
 
 pub mod backend;
@@ -12,12 +12,12 @@ pub mod record;
 pub mod sqlite;
 pub mod write;
 
-pub use backend::{Ahead, Backend, Connect};
-pub use chain::{Head, Verified};
+pub use backend::{LogBacklog, StoreBackend, StoreConnector};
+pub use chain::{ChainHead, ChainVerdict};
 pub use error::StoreError;
-pub use front::Store;
+pub use front::ChatStore;
 pub use record::{
-    AuditEntry, AuditNote, EventRow, InterruptRow, ModeSwitch, Thread, ThreadState, Turn, TurnState, Upload,
-    UploadsOf,
+    AuditEntry, AuditNote, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload,
+    ThreadState, TurnState, UploadOwner,
 };
-pub use write::{NewEnd, ThreadChange, TurnEnd, Write};
+pub use write::{ListTail, StoreWrite, ThreadUpdate, TurnUpdate};

@@ -1,13 +1,13 @@
 //! What is kept.
 
 use holon_core::ids::ThreadId;
-use holon_core::manifest::Usage;
+use holon_core::manifest::UsageTotals;
 use holon_core::policy::ToolTable;
 use serde::{Deserialize, Serialize};
 
 /// A chat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Thread {
+pub struct StoredThread {
     /// Its name.
     pub id: ThreadId,
     /// Who may see it.
@@ -35,7 +35,7 @@ pub struct Thread {
     /// How many turns it has had.
     pub turns: u64,
     /// What all its turns used.
-    pub usage: Usage,
+    pub usage: UsageTotals,
 }
 
 /// What a thread is doing.
@@ -53,7 +53,7 @@ pub enum ThreadState {
 
 /// One message of a person, and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct StoredTurn {
     /// The thread.
     pub thread: ThreadId,
     /// Counts from 1.
@@ -182,7 +182,7 @@ pub struct AuditEntry {
 
 /// A file somebody sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Upload {
+pub struct StoredUpload {
     /// Its name in requests.
     pub id: String,
     /// Whose it is.
@@ -201,7 +201,7 @@ pub struct Upload {
 
 /// Whose uploads are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UploadsOf {
+pub enum UploadOwner {
     /// Everybody's.
     All,
     /// A user's.

@@ -1,26 +1,27 @@
 //! What can be written, as data: several writes are one step that happens or does not.
 
 use holon_core::ids::ThreadId;
-use holon_core::manifest::Usage;
+use holon_core::manifest::UsageTotals;
 use holon_core::policy::ToolTable;
 
 use crate::record::{
-    AuditNote, EventRow, InterruptRow, ModeSwitch, Thread, ThreadState, Turn, TurnState, Upload,
+    AuditNote, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload, ThreadState,
+    TurnState,
 };
 
 /// One write.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Write {
+pub enum StoreWrite {
     /// A new thread.
-    NewThread(Box<Thread>),
+    NewThread(Box<StoredThread>),
     /// Changes of a thread.
-    Thread(Box<ThreadChange>),
+    Thread(Box<ThreadUpdate>),
     /// Takes a thread away with everything of it but its audit entries.
     DeleteThread(ThreadId),
     /// A new turn; its thread counts it.
-    NewTurn(Box<Turn>),
+    NewTurn(Box<StoredTurn>),
     /// A turn got on.
-    Turn(Box<TurnEnd>),
+    Turn(Box<TurnUpdate>),
     /// Turns from this number on were taken back.
     Undone(ThreadId, u64),
     /// Everything so far has reached the workspace.
@@ -30,7 +31,7 @@ pub enum Write {
     /// Keeps a text of a thread under a name, in place of the one before.
     Keep(ThreadId, &'static str, String),
     /// Gives a list of texts of a thread, kept under a name, another end.
-    KeepFrom(Box<NewEnd>),
+    KeepFrom(Box<ListTail>),
     /// Something waits for a person.
     Interrupt(InterruptRow),
     /// A person answered: thread, interrupt, when.
@@ -40,7 +41,7 @@ pub enum Write {
     /// An entry of the audit log.
     Audit(Box<AuditNote>),
     /// A file somebody sent.
-    Upload(Upload),
+    Upload(StoredUpload),
     /// An upload belongs to this thread from now on; one of another thread does not.
     Bring(ThreadId, String),
     /// Forgets uploads that no thread has and that came before this time.
@@ -49,7 +50,7 @@ pub enum Write {
 
 /// Another end of a kept list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewEnd {
+pub struct ListTail {
     /// The thread.
     pub thread: ThreadId,
     /// The list.
@@ -62,7 +63,7 @@ pub struct NewEnd {
 
 /// Changes of a thread; what is `None` stays.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ThreadChange {
+pub struct ThreadUpdate {
     /// Which one.
     pub id: ThreadId,
     /// RFC 3339.
@@ -76,10 +77,10 @@ pub struct ThreadChange {
     /// What it is doing.
     pub state: Option<ThreadState>,
     /// What it used.
-    pub usage: Option<Usage>,
+    pub usage: Option<UsageTotals>,
 }
 
-impl ThreadChange {
+impl ThreadUpdate {
     /// No change but of the time.
     pub fn of(id: ThreadId, at: impl Into<String>) -> Self {
         Self { id, at: at.into(), title: None, mode: None, tools: None, state: None, usage: None }
@@ -88,7 +89,7 @@ impl ThreadChange {
 
 /// How far a turn got.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TurnEnd {
+pub struct TurnUpdate {
     /// The thread.
     pub thread: ThreadId,
     /// Which turn.

@@ -13,11 +13,11 @@ mod threads;
 mod uploads;
 
 use holon_store::sqlite::Sqlite;
-use stage::Stage;
+use stage::StoreStage;
 
 /// Runs a check on a fresh database of every kind.
-fn on_every_backend(check: impl Fn(&mut Stage)) {
+fn on_every_backend(check: impl Fn(&mut StoreStage)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_owned();
-    check(&mut Stage::new(Box::new(move || Box::new(Sqlite::open(&path).unwrap()))));
+    check(&mut StoreStage::new(Box::new(move || Box::new(Sqlite::open(&path).unwrap()))));
 }

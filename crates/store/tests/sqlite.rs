@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use holon_store::sqlite::Sqlite;
 use holon_store::{
-    Ahead, AuditNote, Backend, Connect, Store, StoreError, Thread, ThreadState, Verified, Write,
+    AuditNote, ChainVerdict, ChatStore, LogBacklog, StoreBackend, StoreConnector, StoreError, StoreWrite,
+    StoredThread, ThreadState,
 };
 use rusqlite::Connection;
 use serde_json::json;
 
-fn note(n: usize) -> Write {
-    Write::Audit(Box::new(AuditNote {
+fn note(n: usize) -> StoreWrite {
+    StoreWrite::Audit(Box::new(AuditNote {
         at: "2026-01-01T00:00:00Z".into(),
         actor: "a".into(),
         action: n.to_string(),
@@ -21,9 +22,9 @@ fn note(n: usize) -> Write {
     }))
 }
 
-fn thread(name: &str) -> Write {
+fn thread(name: &str) -> StoreWrite {
     let at = "2026-01-01T00:00:00Z";
-    Write::NewThread(Box::new(Thread {
+    StoreWrite::NewThread(Box::new(StoredThread {
         id: name.parse().unwrap(),
         user: "local".into(),
         workspace: "/w".into(),
@@ -53,7 +54,7 @@ fn inv_13_tampering_with_the_file_is_found() {
             .unwrap();
         raw.execute_batch(sql).unwrap();
         match backend.verify_audit().unwrap() {
-            Verified::Broken { at: found, .. } => assert_eq!(found, at, "{sql}"),
+            ChainVerdict::Broken { at: found, .. } => assert_eq!(found, at, "{sql}"),
             whole => panic!("{sql}: {whole:?}"),
         }
     };
@@ -153,9 +154,9 @@ fn no_commit_waits_for_what_was_committed_before() {
     // Never the same twice: what does not change is not written.
     let mut letters = "ab".chars().cycle();
     let mut large = || letters.next().map(String::from).unwrap().repeat(1 << 20);
-    let mut until = |writer: &mut dyn Backend, wanted: Ahead| {
+    let mut until = |writer: &mut dyn StoreBackend, wanted: LogBacklog| {
         let commits = (1..200).find(|_| {
-            let write = Write::Keep("t-1".parse().unwrap(), "large", large());
+            let write = StoreWrite::Keep("t-1".parse().unwrap(), "large", large());
             writer.commit(&[vec![write]]).unwrap().remove(0).unwrap();
             writer.ahead() == wanted
         });
@@ -163,16 +164,16 @@ fn no_commit_waits_for_what_was_committed_before() {
     };
     writer.commit(&[vec![thread("t-1")]]).unwrap().remove(0).unwrap();
     let before = size();
-    until(writer.as_mut(), Ahead::Much);
+    until(writer.as_mut(), LogBacklog::Much);
     assert_eq!(size(), before, "brought in by a commit");
     beside.settle().unwrap();
     assert!(size() > before, "brought in by nobody");
     // The log begins anew, so the same again is needed for the next wish.
-    assert!(until(writer.as_mut(), Ahead::Much) > 1);
+    assert!(until(writer.as_mut(), LogBacklog::Much) > 1);
     // When nobody does it, the writer does.
-    until(writer.as_mut(), Ahead::TooMuch);
+    until(writer.as_mut(), LogBacklog::TooMuch);
     writer.settle().unwrap();
-    until(writer.as_mut(), Ahead::Little);
+    until(writer.as_mut(), LogBacklog::Little);
     let kept = beside.kept(&"t-1".parse().unwrap(), "large").unwrap();
     assert_eq!(kept.map(|text| text.len()), Some(1 << 20));
 }
@@ -181,7 +182,7 @@ fn no_commit_waits_for_what_was_committed_before() {
 fn many_writers_and_readers_get_along() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(Store::open(folder.path()).unwrap());
+    let store = Arc::new(ChatStore::open(folder.path()).unwrap());
     runtime.block_on(async {
         let mut waiting = Vec::new();
         for n in 0..200 {

@@ -6,29 +6,29 @@ mod tighten;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::read::Field;
-use crate::level::Level;
+pub(crate) use self::read::ConfigField;
+use crate::level::SupervisorLevel;
 pub use crate::signal::Triggers;
 
 /// Everything that can be set about supervision.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SupervisorConfig")]
-pub struct Config {
+pub struct SupervisorConfig {
     /// L0.
-    pub level: Level,
+    pub level: SupervisorLevel,
     /// Whether the level only watches: decided and logged beside a run that is left alone.
     pub shadow: bool,
     /// Whether a plan's steps are closed to what is not theirs.
-    pub contracts: Contracts,
+    pub contracts: ContractMode,
     /// When behaviour counts as a deviation.
     pub triggers: Triggers,
     /// What has to come after a notice and after advice.
-    pub ladder: Ladder,
+    pub ladder: EscalationRounds,
     /// How long a takeover may last.
-    pub takeover: Takeover,
+    pub takeover: TakeoverConfig,
     /// What strict does more.
-    pub strict: Strict,
+    pub strict: StrictConfig,
     /// What a snapshot must be worth.
     pub snapshot: SnapshotConfig,
 }
@@ -37,7 +37,7 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "SupervisorContracts")]
-pub enum Contracts {
+pub enum ContractMode {
     /// A step says what ends it; every tool stays open.
     #[default]
     Advise,
@@ -45,7 +45,7 @@ pub enum Contracts {
     Enforce,
 }
 
-impl Contracts {
+impl ContractMode {
     /// The one of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -60,7 +60,7 @@ impl Contracts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SupervisorLadder")]
-pub struct Ladder {
+pub struct EscalationRounds {
     /// From a notice to advice.
     pub advice: u32,
     /// From advice to a takeover.
@@ -71,7 +71,7 @@ pub struct Ladder {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SupervisorTakeover")]
-pub struct Takeover {
+pub struct TakeoverConfig {
     /// Clean rounds in a row before handing back is considered.
     pub stability_window: u32,
     /// Rounds after handing back in which only strong signals count.
@@ -88,7 +88,7 @@ pub struct Takeover {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SupervisorStrict")]
-pub struct Strict {
+pub struct StrictConfig {
     /// Whether the graph is there from the first round on.
     pub first_round_graph: bool,
     /// After so many rounds with changes a check is run where none has.
@@ -106,19 +106,19 @@ pub struct SnapshotConfig {
     pub template_graph_min: f64,
 }
 
-impl Default for Ladder {
+impl Default for EscalationRounds {
     fn default() -> Self {
         Self { advice: 2, takeover: 3 }
     }
 }
 
-impl Default for Takeover {
+impl Default for TakeoverConfig {
     fn default() -> Self {
         Self { stability_window: 3, cooldown_rounds: 3, max_rounds: 8, token_ratio: 0.3, extension: 0.5 }
     }
 }
 
-impl Default for Strict {
+impl Default for StrictConfig {
     fn default() -> Self {
         Self { first_round_graph: true, check_rounds: 4, max_rounds: 6 }
     }
@@ -132,7 +132,7 @@ impl Default for SnapshotConfig {
 
 /// Why a `[supervisor]` section was refused; supervision is never switched off because of it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ConfigError {
+pub enum SupervisorConfigError {
     /// There is no such key.
     #[error("`{key}` is not a key of the supervisor{hint}; known: {known}")]
     Unknown {
@@ -166,7 +166,7 @@ pub enum ConfigError {
     Syntax(String),
 }
 
-impl ConfigError {
+impl SupervisorConfigError {
     /// The key at fault, when it is one key.
     pub fn key(&self) -> Option<&str> {
         match self {

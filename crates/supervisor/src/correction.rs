@@ -43,11 +43,11 @@ impl Correction {
 
 /// Remembers what stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Port {
+pub struct CorrectionPort {
     stands: Option<u64>,
 }
 
-impl Port {
+impl CorrectionPort {
     /// Says what is to be said now, unless it stands already.
     pub(crate) fn say(&mut self, now: Option<(CorrectionKind, String)>) -> Option<Correction> {
         let now = now.filter(|(_, text)| !text.is_empty());
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn one_text_stands_and_is_said_once() {
-        let mut port = Port::default();
+        let mut port = CorrectionPort::default();
         let mut say = |text: &str| {
             let said = port.say((text != "-").then(|| (CorrectionKind::Notice, text.to_owned())));
             said.map(|said| (said.kind(), said.text().to_owned()))

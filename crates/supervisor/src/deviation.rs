@@ -13,7 +13,7 @@ const PATIENCE: u32 = 30;
 
 /// A signal that is up, with how far.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct DeviationReading {
     /// Which.
     pub signal: Deviation,
     /// Its measure.
@@ -22,7 +22,7 @@ pub struct Reading {
     pub threshold: u32,
 }
 
-impl Reading {
+impl DeviationReading {
     /// Strong enough to end a cooldown.
     pub const fn is_strong(&self) -> bool {
         match self.signal {
@@ -39,7 +39,7 @@ impl Reading {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Repeat {
+struct RepeatedFailure {
     key: u64,
     label: String,
     count: u32,
@@ -56,7 +56,7 @@ struct Repeat {
 
 /// What the watcher has to know of the run beside a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Around {
+pub(crate) struct RoundContext {
     /// Whether something is to be repaired.
     pub repair: bool,
     /// Whether everything was green when something was last known about it.
@@ -69,8 +69,8 @@ pub(crate) struct Around {
 
 /// The watcher's memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watch {
-    failures: Vec<Repeat>,
+pub struct DeviationWatch {
+    failures: Vec<RepeatedFailure>,
     idle: u32,
     waited: u32,
     reds: u32,
@@ -89,7 +89,7 @@ pub struct Watch {
     repair: bool,
 }
 
-impl Watch {
+impl DeviationWatch {
     /// A call or check failed with this signature, and nothing was changed since it last did.
     pub(crate) fn failed(&mut self, signature: &str, call: u64) {
         let key = key([signature]);
@@ -102,7 +102,7 @@ impl Watch {
             return;
         }
         let label = clip(signature, 120);
-        let first = Repeat { key, label, count: 1, call, weight: 2, several: false };
+        let first = RepeatedFailure { key, label, count: 1, call, weight: 2, several: false };
         push_bounded(&mut self.failures, first, REPEATS);
     }
 
@@ -127,7 +127,7 @@ impl Watch {
     }
 
     /// The round is over.
-    pub(crate) fn end_round(&mut self, round: &RoundEvidence, around: Around) {
+    pub(crate) fn end_round(&mut self, round: &RoundEvidence, around: RoundContext) {
         let changed = round.fresh && round.wrote;
         let patient = round.waited && self.waited < PATIENCE;
         if round.is_new() {
@@ -185,14 +185,14 @@ impl Watch {
     }
 
     /// The signals that are up.
-    pub(crate) fn readings(&self, triggers: &Triggers) -> Vec<Reading> {
+    pub(crate) fn readings(&self, triggers: &Triggers) -> Vec<DeviationReading> {
         // Where nothing is to be repaired, going over what is there may well be the work.
         let patience = if self.repair { 1 } else { 3 };
         let (unhealed, polishing) =
             (triggers.unhealed.saturating_mul(patience), triggers.polishing.saturating_mul(patience));
         let padded = if self.padded >= polishing.saturating_add(polishing / 2) { self.padded } else { 0 };
         let polished = self.polished.max(padded);
-        let proven = |repeat: &&Repeat| repeat.weight / 2 >= triggers.tool_repeat_fail;
+        let proven = |repeat: &&RepeatedFailure| repeat.weight / 2 >= triggers.tool_repeat_fail;
         let repeated = self.failures.iter().filter(proven).map(|repeat| repeat.count).max().unwrap_or(0);
         [
             (Deviation::ToolRepeatFail, repeated, triggers.tool_repeat_fail),
@@ -207,7 +207,7 @@ impl Watch {
         ]
         .into_iter()
         .filter(|(_, value, threshold)| value >= threshold)
-        .map(|(signal, value, threshold)| Reading { signal, value, threshold })
+        .map(|(signal, value, threshold)| DeviationReading { signal, value, threshold })
         .collect()
     }
 
@@ -247,18 +247,23 @@ mod tests {
     };
     const NEWS: RoundEvidence = RoundEvidence { news: true, ..NOTHING };
     const REWRITE: RoundEvidence = RoundEvidence { fresh: true, wrote: true, succeeded: true, ..NOTHING };
-    const FREE: Around = Around { repair: false, green: false, empty: false, used: 0 };
-    const REPAIR: Around = Around { repair: true, ..FREE };
-    const GREEN: Around = Around { green: true, ..REPAIR };
+    const FREE: RoundContext = RoundContext { repair: false, green: false, empty: false, used: 0 };
+    const REPAIR: RoundContext = RoundContext { repair: true, ..FREE };
+    const GREEN: RoundContext = RoundContext { green: true, ..REPAIR };
 
-    fn up(watch: &Watch) -> Vec<(Deviation, u32)> {
+    fn up(watch: &DeviationWatch) -> Vec<(Deviation, u32)> {
         watch.readings(&Triggers::default()).iter().map(|r| (r.signal, r.value)).collect()
     }
 
     /// Does something `limit` times: quiet before, up at the limit, and down after `clearing`.
     #[track_caller]
-    fn check(act: impl Fn(&mut Watch), limit: u32, signal: Deviation, clearing: (&RoundEvidence, Around)) {
-        let mut watch = Watch::default();
+    fn check(
+        act: impl Fn(&mut DeviationWatch),
+        limit: u32,
+        signal: Deviation,
+        clearing: (&RoundEvidence, RoundContext),
+    ) {
+        let mut watch = DeviationWatch::default();
         for i in 1..=limit {
             assert_eq!(up(&watch), [], "{signal:?} after {}", i - 1);
             act(&mut watch);
@@ -271,9 +276,9 @@ mod tests {
     #[test]
     fn more_and_more_lines_after_a_repair_are_told_and_before_it_are_not() {
         let longer = RoundEvidence { grew: true, ..REWRITE };
-        let free = Around { green: true, ..FREE };
+        let free = RoundContext { green: true, ..FREE };
         for (around, told) in [(GREEN, true), (REPAIR, false), (free, false)] {
-            let mut watch = Watch::default();
+            let mut watch = DeviationWatch::default();
             (0..40).for_each(|_| watch.end_round(&longer, around));
             let polishes = up(&watch).iter().any(|(signal, _)| *signal == Deviation::Polishing);
             assert_eq!(polishes, told);
@@ -282,7 +287,7 @@ mod tests {
 
     #[test]
     fn other_questions_with_the_same_failure_weigh_half_and_nothing_once_one_is_answered() {
-        let (mut same, mut others) = (Watch::default(), Watch::default());
+        let (mut same, mut others) = (DeviationWatch::default(), DeviationWatch::default());
         for call in 0..5 {
             same.failed("cannot add up", 1);
             others.failed("cannot add up", call);
@@ -299,7 +304,7 @@ mod tests {
         assert_eq!(up(&same), [(Deviation::ToolRepeatFail, 5)], "another call passed");
         same.passed(1);
         assert_eq!(up(&same), []);
-        let mut few = Watch::default();
+        let mut few = DeviationWatch::default();
         (0..4).for_each(|call| few.failed("cannot add up", call));
         assert_eq!(up(&few), []);
     }
@@ -315,18 +320,19 @@ mod tests {
         check(|w| w.end_round(&again, REPAIR), 3, Deviation::FileLoop, (&green, REPAIR));
         check(|w| w.end_round(&REWRITE, REPAIR), 10, Deviation::Unhealed, (&touched, REPAIR));
         check(|w| w.end_round(&REWRITE, GREEN), 8, Deviation::Polishing, (&touched, GREEN));
-        let free = Around { repair: false, ..GREEN };
+        let free = RoundContext { repair: false, ..GREEN };
         check(|w| w.end_round(&REWRITE, free), 24, Deviation::Polishing, (&touched, free));
-        check(Watch::malformed, 3, Deviation::Malformed, (&ok, FREE));
-        let empty = Around { empty: true, ..FREE };
+        check(DeviationWatch::malformed, 3, Deviation::Malformed, (&ok, FREE));
+        let empty = RoundContext { empty: true, ..FREE };
         check(|w| w.end_round(&NEWS, empty), 2, Deviation::EmptyReplies, (&NEWS, FREE));
     }
 
     #[test]
     fn calls_that_cannot_be_read_are_not_forgotten_for_one_that_brings_nothing() {
         let old = RoundEvidence { succeeded: true, ..NOTHING };
-        let unread = |watch: &Watch| up(watch).iter().any(|(signal, _)| *signal == Deviation::Malformed);
-        let mut watch = Watch::default();
+        let unread =
+            |watch: &DeviationWatch| up(watch).iter().any(|(signal, _)| *signal == Deviation::Malformed);
+        let mut watch = DeviationWatch::default();
         for _ in 0..3 {
             assert!(!unread(&watch));
             watch.malformed();
@@ -348,12 +354,12 @@ mod tests {
             (RoundEvidence { grew: true, ..again }, REPAIR, false),
         ];
         for (round, around, quiet) in more {
-            let mut watch = Watch::default();
+            let mut watch = DeviationWatch::default();
             (0..20).for_each(|_| watch.end_round(&round, around));
             assert_eq!(up(&watch).is_empty(), quiet, "{round:?} {around:?}");
         }
-        let mut watch = Watch::default();
-        let (free, more) = (Around { repair: false, ..GREEN }, RoundEvidence { grew: true, ..REWRITE });
+        let mut watch = DeviationWatch::default();
+        let (free, more) = (RoundContext { repair: false, ..GREEN }, RoundEvidence { grew: true, ..REWRITE });
         (0..40).for_each(|_| watch.end_round(&more, free));
         assert_eq!(up(&watch), [], "more and more, and green");
         (0..40).for_each(|_| watch.end_round(&RoundEvidence { red_new: true, ..REWRITE }, REPAIR));
@@ -364,7 +370,7 @@ mod tests {
 
     #[test]
     fn waiting_takes_patience_and_not_for_ever() {
-        let mut watch = Watch::default();
+        let mut watch = DeviationWatch::default();
         let waits = RoundEvidence { waited: true, ..NOTHING };
         (0..PATIENCE).for_each(|_| watch.end_round(&waits, FREE));
         assert_eq!(up(&watch), []);
@@ -374,29 +380,29 @@ mod tests {
 
     #[test]
     fn different_failures_do_not_add_up() {
-        let mut watch = Watch::default();
+        let mut watch = DeviationWatch::default();
         ["a", "b", "c", "d", "e"].iter().for_each(|name| watch.failed(name, 1));
         assert_eq!(up(&watch), []);
         watch.failed("b", 1);
         watch.failed("b", 1);
         assert_eq!((up(&watch), watch.repeated()), (vec![(Deviation::ToolRepeatFail, 3)], vec![("b", 3)]));
         watch.clear();
-        assert_eq!(watch, Watch::default());
+        assert_eq!(watch, DeviationWatch::default());
     }
 
     #[test]
     fn a_budget_that_ends_is_told_and_leads_nowhere() {
-        let mut watch = Watch::default();
-        watch.end_round(&NEWS, Around { used: 799, ..FREE });
+        let mut watch = DeviationWatch::default();
+        watch.end_round(&NEWS, RoundContext { used: 799, ..FREE });
         assert_eq!(up(&watch), []);
-        watch.end_round(&NEWS, Around { used: 800, ..FREE });
+        watch.end_round(&NEWS, RoundContext { used: 800, ..FREE });
         let readings = watch.readings(&Triggers::default());
         assert!(readings.len() == 1 && !readings[0].leads_on() && !readings[0].is_strong());
     }
 
     #[test]
     fn a_person_is_heard_at_once_and_once() {
-        let mut watch = Watch::default();
+        let mut watch = DeviationWatch::default();
         watch.ask();
         assert_eq!(up(&watch), [(Deviation::UserForceTakeover, 1)]);
         watch.asked_and_answered();
@@ -406,7 +412,11 @@ mod tests {
     #[test]
     fn strong_is_half_as_much_again() {
         let check = |signal, value, threshold, strong: bool| {
-            assert_eq!(Reading { signal, value, threshold }.is_strong(), strong, "{signal:?} {value}");
+            assert_eq!(
+                DeviationReading { signal, value, threshold }.is_strong(),
+                strong,
+                "{signal:?} {value}"
+            );
         };
         check(Deviation::ToolRepeatFail, 4, 3, false);
         check(Deviation::ToolRepeatFail, 5, 3, true);

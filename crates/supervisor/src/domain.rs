@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Intent {
+pub enum GoalIntent {
     /// Change or add code.
     #[default]
     Edit,
@@ -25,7 +25,7 @@ pub enum Intent {
     Question,
 }
 
-impl Intent {
+impl GoalIntent {
     /// Whether such work follows a graph.
     pub const fn uses_graph(self) -> bool {
         matches!(self, Self::Edit | Self::Debug | Self::Test | Self::Refactor)
@@ -49,7 +49,7 @@ impl Intent {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the explanation")]
-pub enum Domain {
+pub enum WorkDomain {
     #[default]
     CriticalEdit,
     CriticalDebug,
@@ -60,7 +60,7 @@ pub enum Domain {
     NonCriticalExplain,
 }
 
-impl Domain {
+impl WorkDomain {
     /// Whether a takeover may ever happen here.
     pub const fn is_critical(self) -> bool {
         matches!(self, Self::CriticalEdit | Self::CriticalDebug | Self::CriticalTest | Self::CriticalRefactor)
@@ -110,42 +110,48 @@ impl Complexity {
 const LONG: usize = 3;
 
 /// Intent and domain: by the mode first, and only then by the goal's words.
-pub fn classify(mode: &str, goal: &str, files: usize, steps: u32) -> (Intent, Domain) {
+pub fn classify(mode: &str, goal: &str, files: usize, steps: u32) -> (GoalIntent, WorkDomain) {
     let long = files.max(steps as usize) >= LONG;
     match mode {
         "execute" => {
-            let intent = by_words(goal, &[Intent::Debug, Intent::Test, Intent::Refactor]);
+            let intent = by_words(goal, &[GoalIntent::Debug, GoalIntent::Test, GoalIntent::Refactor]);
             // A question is never a change.
             if intent.is_none() && is_question(goal) {
-                return (Intent::Question, Domain::NonCriticalExplain);
+                return (GoalIntent::Question, WorkDomain::NonCriticalExplain);
             }
-            let intent = intent.unwrap_or(Intent::Edit);
-            (intent, if long { Domain::CriticalEdit } else { domain_of(intent) })
+            let intent = intent.unwrap_or(GoalIntent::Edit);
+            (intent, if long { WorkDomain::CriticalEdit } else { domain_of(intent) })
         }
-        "debug" => (Intent::Debug, Domain::CriticalDebug),
+        "debug" => (GoalIntent::Debug, WorkDomain::CriticalDebug),
         "plan" | "architect" | "review" | "ethical" | "orchestrate" => {
-            (Intent::Inspect, Domain::NonCriticalRead)
+            (GoalIntent::Inspect, WorkDomain::NonCriticalRead)
         }
         _ => {
-            let intent = by_words(goal, &ALL).unwrap_or(Intent::Edit);
-            let intent = if long && !intent.uses_graph() { Intent::Edit } else { intent };
-            (intent, if long { Domain::CriticalEdit } else { domain_of(intent) })
+            let intent = by_words(goal, &ALL).unwrap_or(GoalIntent::Edit);
+            let intent = if long && !intent.uses_graph() { GoalIntent::Edit } else { intent };
+            (intent, if long { WorkDomain::CriticalEdit } else { domain_of(intent) })
         }
     }
 }
 
-const ALL: [Intent; 6] =
-    [Intent::Debug, Intent::Test, Intent::Refactor, Intent::Docs, Intent::Inspect, Intent::Question];
+const ALL: [GoalIntent; 6] = [
+    GoalIntent::Debug,
+    GoalIntent::Test,
+    GoalIntent::Refactor,
+    GoalIntent::Docs,
+    GoalIntent::Inspect,
+    GoalIntent::Question,
+];
 
-const fn domain_of(intent: Intent) -> Domain {
+const fn domain_of(intent: GoalIntent) -> WorkDomain {
     match intent {
-        Intent::Edit => Domain::CriticalEdit,
-        Intent::Debug => Domain::CriticalDebug,
-        Intent::Test => Domain::CriticalTest,
-        Intent::Refactor => Domain::CriticalRefactor,
-        Intent::Docs => Domain::NonCriticalDocs,
-        Intent::Inspect => Domain::NonCriticalRead,
-        Intent::Question => Domain::NonCriticalExplain,
+        GoalIntent::Edit => WorkDomain::CriticalEdit,
+        GoalIntent::Debug => WorkDomain::CriticalDebug,
+        GoalIntent::Test => WorkDomain::CriticalTest,
+        GoalIntent::Refactor => WorkDomain::CriticalRefactor,
+        GoalIntent::Docs => WorkDomain::NonCriticalDocs,
+        GoalIntent::Inspect => WorkDomain::NonCriticalRead,
+        GoalIntent::Question => WorkDomain::NonCriticalExplain,
     }
 }
 
@@ -170,7 +176,7 @@ pub(crate) fn passes() -> &'static [String] {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-struct Words {
+struct GoalWords {
     debug: Vec<String>,
     test: Vec<String>,
     refactor: Vec<String>,
@@ -184,21 +190,21 @@ struct Words {
     shows: Vec<String>,
 }
 
-static WORDS: LazyLock<Words> = LazyLock::new(|| {
+static WORDS: LazyLock<GoalWords> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../rules/supervisor/intents.toml")).unwrap_or_default()
 });
 
 /// The intent whose word comes first in the goal.
-fn by_words(goal: &str, among: &[Intent]) -> Option<Intent> {
-    let words = |intent: Intent| -> &[String] {
+fn by_words(goal: &str, among: &[GoalIntent]) -> Option<GoalIntent> {
+    let words = |intent: GoalIntent| -> &[String] {
         match intent {
-            Intent::Edit => &[],
-            Intent::Debug => &WORDS.debug,
-            Intent::Test => &WORDS.test,
-            Intent::Refactor => &WORDS.refactor,
-            Intent::Docs => &WORDS.docs,
-            Intent::Inspect => &WORDS.inspect,
-            Intent::Question => &WORDS.question,
+            GoalIntent::Edit => &[],
+            GoalIntent::Debug => &WORDS.debug,
+            GoalIntent::Test => &WORDS.test,
+            GoalIntent::Refactor => &WORDS.refactor,
+            GoalIntent::Docs => &WORDS.docs,
+            GoalIntent::Inspect => &WORDS.inspect,
+            GoalIntent::Question => &WORDS.question,
         }
     };
     let found = goal.split(|c: char| !c.is_alphanumeric()).take(400).find_map(|word| {
@@ -207,9 +213,9 @@ fn by_words(goal: &str, among: &[Intent]) -> Option<Intent> {
     });
     let stem = || {
         let lower = goal.to_lowercase();
-        let wanted =
-            among.contains(&Intent::Debug) && WORDS.stems.iter().any(|stem| lower.contains(stem.as_str()));
-        wanted.then_some(Intent::Debug)
+        let wanted = among.contains(&GoalIntent::Debug)
+            && WORDS.stems.iter().any(|stem| lower.contains(stem.as_str()));
+        wanted.then_some(GoalIntent::Debug)
     };
     found.or_else(stem)
 }
@@ -220,24 +226,25 @@ mod tests {
 
     #[test]
     fn the_mode_decides_before_words() {
-        let check = |mode: &str, goal: &str, files: usize, steps: u32, intent: Intent, domain: Domain| {
-            assert_eq!(classify(mode, goal, files, steps), (intent, domain), "{mode}: {goal}");
-        };
-        check("execute", "add a flag", 0, 0, Intent::Edit, Domain::CriticalEdit);
-        check("execute", "Fix the crash", 0, 0, Intent::Debug, Domain::CriticalDebug);
-        check("execute", "write tests for x", 0, 0, Intent::Test, Domain::CriticalTest);
-        check("execute", "rename foo", 0, 0, Intent::Refactor, Domain::CriticalRefactor);
-        check("execute", "document the flag", 0, 0, Intent::Edit, Domain::CriticalEdit);
-        check("execute", "fix these", 3, 0, Intent::Debug, Domain::CriticalEdit);
-        check("debug", "explain why", 0, 0, Intent::Debug, Domain::CriticalDebug);
-        check("plan", "fix the crash", 9, 9, Intent::Inspect, Domain::NonCriticalRead);
-        check("review", "fix it", 0, 0, Intent::Inspect, Domain::NonCriticalRead);
-        check("ethical", "fix it", 0, 0, Intent::Inspect, Domain::NonCriticalRead);
-        check("docs", "document the flag", 0, 0, Intent::Docs, Domain::NonCriticalDocs);
-        check("chat", "explain this", 0, 0, Intent::Question, Domain::NonCriticalExplain);
-        check("chat", "inspect this", 0, 0, Intent::Inspect, Domain::NonCriticalRead);
-        check("chat", "document these", 0, 3, Intent::Edit, Domain::CriticalEdit);
-        check("chat", "document these", 0, 2, Intent::Docs, Domain::NonCriticalDocs);
+        let check =
+            |mode: &str, goal: &str, files: usize, steps: u32, intent: GoalIntent, domain: WorkDomain| {
+                assert_eq!(classify(mode, goal, files, steps), (intent, domain), "{mode}: {goal}");
+            };
+        check("execute", "add a flag", 0, 0, GoalIntent::Edit, WorkDomain::CriticalEdit);
+        check("execute", "Fix the crash", 0, 0, GoalIntent::Debug, WorkDomain::CriticalDebug);
+        check("execute", "write tests for x", 0, 0, GoalIntent::Test, WorkDomain::CriticalTest);
+        check("execute", "rename foo", 0, 0, GoalIntent::Refactor, WorkDomain::CriticalRefactor);
+        check("execute", "document the flag", 0, 0, GoalIntent::Edit, WorkDomain::CriticalEdit);
+        check("execute", "fix these", 3, 0, GoalIntent::Debug, WorkDomain::CriticalEdit);
+        check("debug", "explain why", 0, 0, GoalIntent::Debug, WorkDomain::CriticalDebug);
+        check("plan", "fix the crash", 9, 9, GoalIntent::Inspect, WorkDomain::NonCriticalRead);
+        check("review", "fix it", 0, 0, GoalIntent::Inspect, WorkDomain::NonCriticalRead);
+        check("ethical", "fix it", 0, 0, GoalIntent::Inspect, WorkDomain::NonCriticalRead);
+        check("docs", "document the flag", 0, 0, GoalIntent::Docs, WorkDomain::NonCriticalDocs);
+        check("chat", "explain this", 0, 0, GoalIntent::Question, WorkDomain::NonCriticalExplain);
+        check("chat", "inspect this", 0, 0, GoalIntent::Inspect, WorkDomain::NonCriticalRead);
+        check("chat", "document these", 0, 3, GoalIntent::Edit, WorkDomain::CriticalEdit);
+        check("chat", "document these", 0, 2, GoalIntent::Docs, WorkDomain::NonCriticalDocs);
     }
 
     #[test]
@@ -263,10 +270,10 @@ mod tests {
     #[test]
     fn the_words_are_read() {
         assert!(!WORDS.debug.is_empty() && !WORDS.question.is_empty());
-        for intent in [Intent::Edit, Intent::Debug, Intent::Test, Intent::Refactor] {
+        for intent in [GoalIntent::Edit, GoalIntent::Debug, GoalIntent::Test, GoalIntent::Refactor] {
             assert!(intent.uses_graph() && domain_of(intent).is_critical());
         }
-        for intent in [Intent::Docs, Intent::Inspect, Intent::Question] {
+        for intent in [GoalIntent::Docs, GoalIntent::Inspect, GoalIntent::Question] {
             assert!(!intent.uses_graph() && !domain_of(intent).is_critical());
         }
     }

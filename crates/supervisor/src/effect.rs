@@ -1,20 +1,20 @@
 //! Decisions out: what the loop has to do, and what it may not.
 
 use holon_core::ids::CallId;
-use holon_core::outcome::Outcome;
+use holon_core::outcome::RunOutcome;
 use serde::{Deserialize, Serialize};
 
 use crate::correction::Correction;
-use crate::graph::{Cursor, NodeStatus, TaskGraph};
+use crate::graph::{GraphCursor, NodeStatus, TaskGraph};
 use crate::phase::PhaseChange;
-use crate::timeline::Record;
+use crate::timeline::TimelineRecord;
 
 /// One decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
-pub enum Effect {
+pub enum SupervisorEffect {
     /// The answer to a proposed call, or to the model saying that it is done.
-    Gate(Gate),
+    Gate(GateRuling),
     /// The only thing that reaches the model besides tool results; an empty one takes the last one away.
     Correct(Correction),
     /// L2 changed.
@@ -27,15 +27,15 @@ pub enum Effect {
         command: String,
     },
     /// The run ends here.
-    Stop(Stop),
+    Stop(StopOrder),
     /// For the timeline.
-    Log(Record),
+    Log(TimelineRecord),
 }
 
 /// What a gate decided about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Subject {
+pub enum GateSubject {
     /// A call.
     Call(CallId),
     /// The model's word that it is done.
@@ -45,7 +45,7 @@ pub enum Subject {
 /// How a gate decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum GateVerdict {
     /// Go on.
     Allow,
     /// Go on, and pass the note on with the result.
@@ -57,7 +57,7 @@ pub enum Verdict {
 /// Which rule decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+pub enum GateRule {
     /// Nothing objects.
     Trust,
     /// Tools that only steer the run.
@@ -74,28 +74,30 @@ pub enum Rule {
 
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gate {
+pub struct GateRuling {
     /// About what.
-    pub subject: Subject,
+    pub subject: GateSubject,
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: GateVerdict,
     /// Who said so.
-    pub rule: Rule,
+    pub rule: GateRule,
     /// Why, for the model; empty when there is nothing to say.
     pub why: String,
 }
 
-impl Gate {
+impl GateRuling {
     /// The right to execute the call, when there is one.
     pub fn permit(&self) -> Option<Permit> {
         match (&self.subject, self.verdict) {
-            (Subject::Call(call), Verdict::Allow | Verdict::Warn) => Some(Permit { call: call.clone() }),
+            (GateSubject::Call(call), GateVerdict::Allow | GateVerdict::Warn) => {
+                Some(Permit { call: call.clone() })
+            }
             _ => None,
         }
     }
 }
 
-/// The right to execute one call. Only [`Gate::permit`] makes one, so code that demands it cannot run a blocked call.
+/// The right to execute one call. Only [`GateRuling::permit`] makes one, so code that demands it cannot run a blocked call.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Permit {
     call: CallId,
@@ -129,7 +131,7 @@ pub enum GraphChange {
         /// What it is now.
         status: NodeStatus,
         /// Where the plan stands now.
-        cursor: Cursor,
+        cursor: GraphCursor,
         /// Done or skipped, of 100, on the current branch.
         progress: u8,
     },
@@ -163,11 +165,11 @@ pub enum StopKind {
 
 /// The end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stop {
+pub struct StopOrder {
     /// Which end.
     pub kind: StopKind,
     /// What the run is worth.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Why, for people.
     pub reason: String,
     /// Whether all is well when everything that fails has failed before this run: nobody knew in time.
@@ -175,11 +177,11 @@ pub struct Stop {
     pub as_before: bool,
 }
 
-impl Stop {
+impl StopOrder {
     pub(crate) fn new(kind: StopKind, reason: impl Into<String>) -> Self {
         let outcome = match kind {
-            StopKind::UserCheckpoint | StopKind::Unverified => Outcome::NeedsHuman,
-            StopKind::CheckFailed => Outcome::Failure,
+            StopKind::UserCheckpoint | StopKind::Unverified => RunOutcome::NeedsHuman,
+            StopKind::CheckFailed => RunOutcome::Failure,
         };
         Self { kind, outcome, reason: reason.into(), as_before: false }
     }
@@ -192,19 +194,20 @@ mod tests {
 
     #[test]
     fn inv_10_a_blocked_call_gets_no_permit() {
-        let gate = |subject, verdict| Gate { subject, verdict, rule: Rule::Trust, why: String::new() };
+        let gate =
+            |subject, verdict| GateRuling { subject, verdict, rule: GateRule::Trust, why: String::new() };
         let call: CallId = "c1".parse().unwrap();
-        let of_call = |verdict| gate(Subject::Call(call.clone()), verdict).permit();
-        assert_eq!(of_call(Verdict::Allow).unwrap().call(), &call);
-        assert!(of_call(Verdict::Warn).is_some());
-        assert!(of_call(Verdict::Block).is_none());
-        assert!(gate(Subject::Done, Verdict::Allow).permit().is_none());
+        let of_call = |verdict| gate(GateSubject::Call(call.clone()), verdict).permit();
+        assert_eq!(of_call(GateVerdict::Allow).unwrap().call(), &call);
+        assert!(of_call(GateVerdict::Warn).is_some());
+        assert!(of_call(GateVerdict::Block).is_none());
+        assert!(gate(GateSubject::Done, GateVerdict::Allow).permit().is_none());
     }
 
     #[test]
     fn each_end_has_its_outcome() {
-        assert_eq!(Stop::new(StopKind::UserCheckpoint, "").outcome.exit_code(), 2);
-        assert_eq!(Stop::new(StopKind::Unverified, "").outcome.exit_code(), 2);
-        assert_eq!(Stop::new(StopKind::CheckFailed, "").outcome.exit_code(), 1);
+        assert_eq!(StopOrder::new(StopKind::UserCheckpoint, "").outcome.exit_code(), 2);
+        assert_eq!(StopOrder::new(StopKind::Unverified, "").outcome.exit_code(), 2);
+        assert_eq!(StopOrder::new(StopKind::CheckFailed, "").outcome.exit_code(), 1);
     }
 }

@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 
 /// One fact and when it was true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+pub struct SupervisorEvent {
     /// Milliseconds since 1970 by the caller's clock; only carried into the timeline, never compared.
     pub ts: u64,
     /// The fact.
     #[serde(flatten)]
-    pub fact: Fact,
+    pub fact: SupervisorFact,
 }
 
 /// What happened, told apart by `fact`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "fact", rename_all = "snake_case")]
-pub enum Fact {
+pub enum SupervisorFact {
     /// A run begins: always the first fact, once.
-    RunStarted(Box<Setup>),
+    RunStarted(Box<SupervisorSetup>),
     /// The model is about to be asked.
     RoundStarted {
         /// Counts from 1.
         round: u32,
     },
     /// The model wants a call; answered by one gate decision before anything is executed.
-    ToolProposed(Proposal),
+    ToolProposed(CallProposal),
     /// A call that was let through came back.
-    ToolFinished(Finished),
+    ToolFinished(FinishedCall),
     /// A call could not be read, or names a tool that is not there; nothing was executed.
     CallMalformed {
         /// The tool's name, as the model wrote it.
@@ -37,7 +37,7 @@ pub enum Fact {
         why: String,
     },
     /// A check ran: by the model, whose call then has `check` set, or by the host.
-    CheckRan(CheckRan),
+    CheckRan(CheckOutcome),
     /// The round is over.
     RoundEnded(RoundEnd),
     /// The model says that it is done; answered by one gate decision. Comes before the end of its round.
@@ -60,7 +60,7 @@ pub enum Fact {
 
 /// What is known when a run begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Setup {
+pub struct SupervisorSetup {
     /// The run.
     pub run: RunId,
     /// Canonical name of the mode.
@@ -75,7 +75,7 @@ pub struct Setup {
     pub plan_steps: u32,
     /// Checks that can be run: found in the repository, asked for by spec or user.
     #[serde(default)]
-    pub checks: Vec<KnownCheck>,
+    pub checks: Vec<CheckCommand>,
     /// Whether the workspace holds several packages.
     #[serde(default)]
     pub monorepo: bool,
@@ -93,7 +93,7 @@ pub struct Setup {
 
 /// A command that says whether the work is good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KnownCheck {
+pub struct CheckCommand {
     /// The command line.
     pub command: String,
     /// Whether the user or the spec asked for it, so that it must pass.
@@ -103,7 +103,7 @@ pub struct KnownCheck {
 
 /// A call the model wants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Proposal {
+pub struct CallProposal {
     /// The call.
     pub call: CallId,
     /// The tool's name.
@@ -122,7 +122,7 @@ pub struct Proposal {
 
 /// What a call left behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finished {
+pub struct FinishedCall {
     /// The call.
     pub call: CallId,
     /// Whether it did what was asked.
@@ -130,7 +130,7 @@ pub struct Finished {
     /// Exit code of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// Whether it was a check: then its result is the [`Fact::CheckRan`] that follows, not a failed call.
+    /// Whether it was a check: then its result is the [`SupervisorFact::CheckRan`] that follows, not a failed call.
     #[serde(default)]
     pub check: bool,
     /// The first lines of what went wrong.
@@ -147,18 +147,18 @@ pub struct Finished {
     pub duration_ms: u64,
     /// What is now known for certain.
     #[serde(default)]
-    pub evidence: Evidence,
+    pub evidence: ProvenEffects,
 }
 
 /// What a call proved, by content and not by what it said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct ProvenEffects {
     /// Files whose content the model has now seen.
     #[serde(default)]
     pub read: Vec<FileHash>,
     /// Files whose content is now another.
     #[serde(default)]
-    pub changed: Vec<FileChange>,
+    pub changed: Vec<HashedFileChange>,
     /// How many results a search gave.
     #[serde(default)]
     pub results: u32,
@@ -178,7 +178,7 @@ pub struct FileHash {
 
 /// A file before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChange {
+pub struct HashedFileChange {
     /// Its path, relative to the workspace.
     pub path: String,
     /// Digest of what was there; empty for nothing.
@@ -187,7 +187,7 @@ pub struct FileChange {
     pub after: String,
 }
 
-impl FileChange {
+impl HashedFileChange {
     /// Whether the content is really another one.
     pub fn is_real(&self) -> bool {
         self.before != self.after
@@ -196,7 +196,7 @@ impl FileChange {
 
 /// A check and what came out of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckRan {
+pub struct CheckOutcome {
     /// The call of the model that ran it, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
@@ -231,10 +231,10 @@ pub struct CheckRan {
     pub result: Option<String>,
     /// Files it changed, where the host ran it: those of a call are told with the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed: Vec<FileChange>,
+    pub changed: Vec<HashedFileChange>,
 }
 
-impl CheckRan {
+impl CheckOutcome {
     /// Whether it passed.
     pub fn passed_whole(&self) -> bool {
         self.exit == Some(0)
@@ -266,15 +266,15 @@ pub struct RoundEnd {
     pub gone_lines: u32,
     /// Files found changed that no call told of: the work of background jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed: Vec<FileChange>,
+    pub changed: Vec<HashedFileChange>,
     /// The workspace as it is, when the caller has looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workspace: Option<Workspace>,
+    pub workspace: Option<WorkspaceState>,
 }
 
 /// The workspace, as found by looking.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Workspace {
+pub struct WorkspaceState {
     /// What git says.
     pub git: GitState,
     /// Whether the hashes below were made from the bytes just now.

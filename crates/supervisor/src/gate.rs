@@ -2,12 +2,12 @@
 
 use holon_core::policy::ToolClass;
 
-use crate::graph::{Node, NodeKind};
+use crate::graph::{GraphNode, NodeKind};
 use ToolClass::{Ask, Control, Delegate, Exec, Read, Search, Unknown, Write};
 
 /// What a step allows, forbids, and how long it may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Contract {
+pub struct StepContract {
     /// Let through.
     pub may: &'static [ToolClass],
     /// Not let through.
@@ -19,25 +19,32 @@ pub struct Contract {
 }
 
 /// The contract of a kind of step.
-pub const fn contract(kind: NodeKind) -> Contract {
+pub const fn contract(kind: NodeKind) -> StepContract {
     match kind {
-        NodeKind::Inspect => Contract { may: &[Read, Search], may_not: &[Write, Exec], rounds: 5, calls: 8 },
-        NodeKind::Search => Contract { may: &[Search, Read], may_not: &[Write, Exec], rounds: 4, calls: 6 },
-        NodeKind::Edit => Contract { may: &[Read, Write, Exec], may_not: &[], rounds: 8, calls: 12 },
-        NodeKind::Verify => Contract { may: &[Exec, Read], may_not: &[Write], rounds: 5, calls: 8 },
-        NodeKind::Summarize => {
-            Contract { may: &[], may_not: &[Read, Search, Write, Exec, Ask, Delegate], rounds: 2, calls: 0 }
+        NodeKind::Inspect => {
+            StepContract { may: &[Read, Search], may_not: &[Write, Exec], rounds: 5, calls: 8 }
         }
+        NodeKind::Search => {
+            StepContract { may: &[Search, Read], may_not: &[Write, Exec], rounds: 4, calls: 6 }
+        }
+        NodeKind::Edit => StepContract { may: &[Read, Write, Exec], may_not: &[], rounds: 8, calls: 12 },
+        NodeKind::Verify => StepContract { may: &[Exec, Read], may_not: &[Write], rounds: 5, calls: 8 },
+        NodeKind::Summarize => StepContract {
+            may: &[],
+            may_not: &[Read, Search, Write, Exec, Ask, Delegate],
+            rounds: 2,
+            calls: 0,
+        },
         NodeKind::Delegate => {
-            Contract { may: &[Delegate], may_not: &[Read, Search, Write, Exec, Ask], rounds: 3, calls: 4 }
+            StepContract { may: &[Delegate], may_not: &[Read, Search, Write, Exec, Ask], rounds: 3, calls: 4 }
         }
-        NodeKind::Fallback => Contract { may: &[Read, Write, Exec], may_not: &[], rounds: 4, calls: 6 },
+        NodeKind::Fallback => StepContract { may: &[Read, Write, Exec], may_not: &[], rounds: 4, calls: 6 },
     }
 }
 
 /// What a contract says about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ruling {
+pub(crate) enum ContractRuling {
     /// It is what the step is for.
     Fits,
     /// It is not, and does no harm.
@@ -49,19 +56,19 @@ pub(crate) enum Ruling {
 }
 
 /// Decides about a class of tools in a step.
-pub(crate) fn rule(node: &Node, class: ToolClass) -> Ruling {
+pub(crate) fn rule(node: &GraphNode, class: ToolClass) -> ContractRuling {
     let contract = contract(node.kind);
     let fits = |class: ToolClass| contract.may.contains(&class);
     let against = |class: ToolClass| contract.may_not.contains(&class);
     match class {
-        Control => Ruling::Fits,
+        Control => ContractRuling::Fits,
         // Nobody knows what it does: it must be allowed to do anything.
-        Unknown if against(Write) || against(Exec) || !(fits(Write) && fits(Exec)) => Ruling::Against,
-        class if against(class) => Ruling::Against,
-        _ if contract.calls > 0 && node.calls >= contract.calls => Ruling::Spent,
-        Unknown => Ruling::Fits,
-        class if fits(class) => Ruling::Fits,
-        _ => Ruling::Beside,
+        Unknown if against(Write) || against(Exec) || !(fits(Write) && fits(Exec)) => ContractRuling::Against,
+        class if against(class) => ContractRuling::Against,
+        _ if contract.calls > 0 && node.calls >= contract.calls => ContractRuling::Spent,
+        Unknown => ContractRuling::Fits,
+        class if fits(class) => ContractRuling::Fits,
+        _ => ContractRuling::Beside,
     }
 }
 
@@ -79,12 +86,12 @@ mod tests {
 
     /// For each class in the order of `ALL`: y fits, n against, - beside.
     fn check(kind: NodeKind, expect: &str, rounds: u32, calls: u32) {
-        let mut node = Node::new("node-01", kind, "t");
+        let mut node = GraphNode::new("node-01", kind, "t");
         let letter = |ruling| match ruling {
-            Ruling::Fits => 'y',
-            Ruling::Beside => '-',
-            Ruling::Against => 'n',
-            Ruling::Spent => 's',
+            ContractRuling::Fits => 'y',
+            ContractRuling::Beside => '-',
+            ContractRuling::Against => 'n',
+            ContractRuling::Spent => 's',
         };
         let found: String = ALL.iter().map(|class| letter(rule(&node, *class))).collect();
         assert_eq!(found, expect, "{kind:?}");

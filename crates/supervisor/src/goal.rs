@@ -45,7 +45,7 @@ fn is_path(word: &str) -> bool {
 
 /// What a goal demands of checks that failed before anything was changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Demand {
+pub struct CheckDemand {
     /// Everything that fails is to be repaired.
     pub(crate) all: bool,
     /// Words of the goal that a case may be about.
@@ -61,7 +61,7 @@ const COMMON: [&str; 30] = [
     "function", "error", "main", "use", "new",
 ];
 
-impl Demand {
+impl CheckDemand {
     /// From the goal, where `repair` says that it wants something repaired and `passes` are words for a green check.
     pub(crate) fn of(goal: &str, repair: bool, passes: &[String]) -> Self {
         let lower = goal.to_lowercase();
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn what_was_red_before_is_wanted_where_the_goal_says_so() {
         let check = |goal: &str, repair: bool, case: &str, expect: bool| {
-            let demand = Demand::of(goal, repair, &["tests pass".to_owned()]);
+            let demand = CheckDemand::of(goal, repair, &["tests pass".to_owned()]);
             assert_eq!(demand.covers(&[case.to_owned()]), expect, "{goal}: {case}");
         };
         check("Add a multiply function", false, "test_legacy_dates", false);

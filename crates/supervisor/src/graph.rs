@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use advance::{Ground, Moved, When};
-pub(crate) use build::Plan;
-pub use template::Fit;
+pub(crate) use advance::{AdvanceContext, AdvanceTrigger, GraphMove};
+pub(crate) use build::GraphRecipe;
+pub use template::TemplateFit;
 
-use crate::domain::Intent;
-use crate::ledger::EntryId;
+use crate::domain::GoalIntent;
+use crate::ledger::EvidenceId;
 
 /// Name of the main branch.
 pub const MAIN: &str = "main";
@@ -108,7 +108,7 @@ impl NodeStatus {
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Node {
+pub struct GraphNode {
     /// `node-01`, `node-fb01`.
     pub id: String,
     /// What it is.
@@ -123,7 +123,7 @@ pub struct Node {
     /// How often it failed.
     pub retries: u32,
     /// The ledger entries that prove it.
-    pub evidence: Vec<EntryId>,
+    pub evidence: Vec<EvidenceId>,
     /// The failing cases it is about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<String>,
@@ -141,7 +141,7 @@ pub struct Node {
 
 /// How one step leads to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Edge {
+pub struct GraphEdge {
     /// From.
     pub from: String,
     /// To.
@@ -163,7 +163,7 @@ pub enum EdgeKind {
 /// Steps in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Branch {
+pub struct GraphBranch {
     /// `main`, `fallback-1`.
     pub id: String,
     /// Its steps.
@@ -173,7 +173,7 @@ pub struct Branch {
 /// Where the plan stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cursor {
+pub struct GraphCursor {
     /// The branch.
     pub branch_id: String,
     /// The step.
@@ -210,19 +210,19 @@ pub struct TaskGraph {
     /// What it is for.
     pub goal: String,
     /// What kind of work.
-    pub intent: Intent,
+    pub intent: GoalIntent,
     /// The template it was made from.
     pub template: String,
     /// All steps.
-    pub nodes: BTreeMap<String, Node>,
+    pub nodes: BTreeMap<String, GraphNode>,
     /// How they lead to each other.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<GraphEdge>,
     /// The way it should go.
-    pub main_branch: Branch,
+    pub main_branch: GraphBranch,
     /// The other ways, in order.
-    pub fallback_branches: Vec<Branch>,
+    pub fallback_branches: Vec<GraphBranch>,
     /// Where it stands.
-    pub cursor: Cursor,
+    pub cursor: GraphCursor,
     /// How far it is.
     pub status: GraphStatus,
     /// Whether nothing can vouch for the result: no check is known.
@@ -236,22 +236,22 @@ impl TaskGraph {
     }
 
     /// The current step, while it is followed.
-    pub fn current(&self) -> Option<&Node> {
+    pub fn current(&self) -> Option<&GraphNode> {
         if self.is_active() { self.nodes.get(&self.cursor.node_id) } else { None }
     }
 
-    pub(crate) fn current_mut(&mut self) -> Option<&mut Node> {
+    pub(crate) fn current_mut(&mut self) -> Option<&mut GraphNode> {
         if self.is_active() { self.nodes.get_mut(&self.cursor.node_id) } else { None }
     }
 
     /// The steps of the branch the cursor is on.
-    pub fn branch(&self) -> &Branch {
+    pub fn branch(&self) -> &GraphBranch {
         let fallback = self.fallback_branches.iter().find(|branch| branch.id == self.cursor.branch_id);
         fallback.unwrap_or(&self.main_branch)
     }
 
     /// Those steps themselves, in order.
-    pub fn steps(&self) -> impl Iterator<Item = &Node> {
+    pub fn steps(&self) -> impl Iterator<Item = &GraphNode> {
         self.branch().node_ids.iter().filter_map(|id| self.nodes.get(id))
     }
 

@@ -2,15 +2,15 @@
 
 /// A stable 64-bit digest of some texts, each set apart from the next.
 pub(crate) fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
-    let mut hash = Hash::new();
+    let mut hash = FnvHash::new();
     parts.into_iter().for_each(|part| hash.add(part));
     hash.0
 }
 
 /// FNV-1a over whole words of eight bytes: the same on every machine, and quick on short texts.
-pub(crate) struct Hash(u64);
+pub(crate) struct FnvHash(u64);
 
-impl Hash {
+impl FnvHash {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
 
     pub(crate) const fn new() -> Self {

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::checks::COMMAND;
 pub use self::checks::CheckState;
-pub(crate) use self::round::Brought;
+pub(crate) use self::round::FactEvidence;
 pub use self::round::RoundEvidence;
-pub(crate) use self::tries::{Ended, Try};
-use crate::event::{Evidence, Fact};
+pub(crate) use self::tries::{CallEnding, FailedCall};
+use crate::event::{ProvenEffects, SupervisorFact};
 use crate::goal::{self, PATH};
-use crate::key::{Hash, clip_path, key, push_bounded};
-use crate::ledger::{EntryId, Found, for_each};
+use crate::key::{FnvHash, clip_path, key, push_bounded};
+use crate::ledger::{BorrowedFact, EvidenceId, for_each};
 use crate::words::is_document;
 
 const READS: usize = 96;
@@ -33,16 +33,16 @@ const STREAK: u32 = 8;
 
 /// Evidence as the reducer sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub struct EvidenceMemory {
     version: u64,
     entries: u64,
     reads: Vec<ReadMark>,
-    changed: Vec<ChangedFile>,
+    changed: Vec<ModifiedFile>,
     contents: Vec<u64>,
     checks: Vec<CheckState>,
-    searched: Option<(EntryId, u64)>,
-    child: Option<EntryId>,
-    said: Option<(EntryId, u32)>,
+    searched: Option<(EvidenceId, u64)>,
+    child: Option<EvidenceId>,
+    said: Option<(EvidenceId, u32)>,
     green_at: Option<u64>,
     /// Results of checks that came up before: coming back to one is no progress.
     results: Vec<u64>,
@@ -51,7 +51,7 @@ pub struct Known {
     /// Results of calls that came up before.
     seen: Vec<u64>,
     /// Calls that failed, as far as they may be tried again.
-    tries: Vec<Try>,
+    tries: Vec<FailedCall>,
     /// Calls that failed in a row.
     streak: u32,
     /// Most lines that ever differed from the beginning.
@@ -76,15 +76,15 @@ pub struct Known {
 
 /// A file that was read: path, content, entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct ReadMark(u64, u64, EntryId);
+struct ReadMark(u64, u64, EvidenceId);
 
 /// A file that is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangedFile {
+pub struct ModifiedFile {
     /// Its path.
     pub path: String,
     /// The last change.
-    pub entry: EntryId,
+    pub entry: EvidenceId,
     content: u64,
     /// What was there before the first change.
     #[serde(rename = "was")]
@@ -93,40 +93,40 @@ pub struct ChangedFile {
     pub(crate) old: bool,
 }
 
-impl Known {
+impl EvidenceMemory {
     /// Takes in what a fact proves.
-    pub(crate) fn absorb(&mut self, fact: &Fact, round: u32) -> Brought {
-        let mut brought = Brought::default();
-        if let Fact::ToolFinished(done) = fact
+    pub(crate) fn absorb(&mut self, fact: &SupervisorFact, round: u32) -> FactEvidence {
+        let mut brought = FactEvidence::default();
+        if let SupervisorFact::ToolFinished(done) = fact
             && !done.check
-            && (done.exit.is_some() || done.evidence == Evidence::default())
+            && (done.exit.is_some() || done.evidence == ProvenEffects::default())
         {
             self.doings += 1;
         }
         for_each(fact, |found| {
             self.entries += 1;
-            let entry = EntryId(self.entries);
+            let entry = EvidenceId(self.entries);
             match found {
-                Found::Read { path, hash } => self.read(path, hash, entry),
-                Found::Changed { path, before, after } => {
+                BorrowedFact::Read { path, hash } => self.read(path, hash, entry),
+                BorrowedFact::Changed { path, before, after } => {
                     self.version += 1;
                     brought.mutations += 1;
                     self.change(path, before, after, entry);
                 }
-                Found::Searched(_) => self.searched = Some((entry, self.version)),
-                Found::Child => {
+                BorrowedFact::Searched(_) => self.searched = Some((entry, self.version)),
+                BorrowedFact::Child => {
                     self.child = Some(entry);
                     self.round.news = true;
                 }
-                Found::Command { .. } => {}
-                Found::Check(check) => (brought.greener, brought.verified) = self.check(check, entry),
-                Found::Said => self.said = Some((entry, round)),
+                BorrowedFact::Command { .. } => {}
+                BorrowedFact::Check(check) => (brought.greener, brought.verified) = self.check(check, entry),
+                BorrowedFact::Said => self.said = Some((entry, round)),
             }
         });
         brought
     }
 
-    fn read(&mut self, path: &str, hash: &str, entry: EntryId) {
+    fn read(&mut self, path: &str, hash: &str, entry: EvidenceId) {
         let (path_key, content) = (key([path]), key([hash]));
         let old = self.reads.iter().position(|mark| mark.0 == path_key);
         let short = shorten(path);
@@ -136,7 +136,7 @@ impl Known {
             if !own {
                 // Somebody else changed it since: what was proven about it no longer is.
                 file.content = content;
-                file.entry = EntryId(0);
+                file.entry = EvidenceId(0);
             }
         }
         // Never read, or another one since; one's own work is known.
@@ -147,7 +147,7 @@ impl Known {
         push_bounded(&mut self.reads, ReadMark(path_key, content, entry), READS);
     }
 
-    fn change(&mut self, path: &str, before: &str, after: &str, entry: EntryId) {
+    fn change(&mut self, path: &str, before: &str, after: &str, entry: EvidenceId) {
         let (path_key, content) = (key([path]), key([after]));
         for hash in [before, after] {
             let both = key([path, hash]);
@@ -162,7 +162,7 @@ impl Known {
             // The read stays remembered as a path, and no longer proves anything.
             if mark.1 != content {
                 mark.1 = content;
-                mark.2 = EntryId(0);
+                mark.2 = EvidenceId(0);
             }
         }
         let path = shorten(path);
@@ -178,7 +178,7 @@ impl Known {
         if self.changed.len() >= CHANGED {
             self.forgotten = self.forgotten.saturating_add(1);
         }
-        push_bounded(&mut self.changed, ChangedFile { path, entry, content, original, old }, CHANGED);
+        push_bounded(&mut self.changed, ModifiedFile { path, entry, content, original, old }, CHANGED);
     }
 
     /// Remembers what a call printed, and whether that is news.
@@ -195,7 +195,7 @@ impl Known {
         self.streak = if ok { 0 } else { self.streak.saturating_add(1) };
         self.round.succeeded |= ok;
         let Some(result) = result.filter(|result| !result.is_empty()) else { return };
-        let mut pair = Hash::new();
+        let mut pair = FnvHash::new();
         pair.number(call);
         pair.add(result);
         let (alone, pair) = (key([result]), pair.end());
@@ -263,7 +263,7 @@ impl Known {
     }
 
     /// Files that were changed, the last ones first to be remembered.
-    pub fn changed(&self) -> &[ChangedFile] {
+    pub fn changed(&self) -> &[ModifiedFile] {
         &self.changed
     }
 
@@ -273,15 +273,15 @@ impl Known {
     }
 
     /// Those of them that are not again as they were.
-    pub fn differing(&self) -> impl DoubleEndedIterator<Item = &ChangedFile> {
+    pub fn differing(&self) -> impl DoubleEndedIterator<Item = &ModifiedFile> {
         self.changed.iter().filter(|file| file.content as u32 != file.original)
     }
 
     /// Fresh reads of named files, or of any when none is named.
-    pub(crate) fn fresh_reads(&self, named: &[String], most: usize) -> Vec<EntryId> {
+    pub(crate) fn fresh_reads(&self, named: &[String], most: usize) -> Vec<EvidenceId> {
         let keys: Vec<u64> = named.iter().map(|path| key([path.as_str()])).collect();
         let wanted = |mark: &&ReadMark| mark.2.0 > 0 && (keys.is_empty() || keys.contains(&mark.0));
-        let found: Vec<EntryId> =
+        let found: Vec<EvidenceId> =
             self.reads.iter().rev().filter(wanted).map(|mark| mark.2).take(most).collect();
         let any = |mark: &&ReadMark| mark.2.0 > 0;
         if found.is_empty() && !named.iter().any(|name| goal::is_file(name)) {
@@ -291,16 +291,16 @@ impl Known {
     }
 
     /// The entry of a search whose results still hold.
-    pub(crate) fn fresh_search(&self) -> Option<EntryId> {
+    pub(crate) fn fresh_search(&self) -> Option<EvidenceId> {
         self.searched.filter(|(_, version)| *version == self.version).map(|(entry, _)| entry)
     }
 
-    pub(crate) const fn child(&self) -> Option<EntryId> {
+    pub(crate) const fn child(&self) -> Option<EvidenceId> {
         self.child
     }
 
     /// The last text, and in which round it was written.
-    pub(crate) const fn said(&self) -> Option<(EntryId, u32)> {
+    pub(crate) const fn said(&self) -> Option<(EvidenceId, u32)> {
         self.said
     }
 
@@ -312,7 +312,7 @@ impl Known {
             && file.content != content
         {
             file.content = content;
-            file.entry = EntryId(0);
+            file.entry = EvidenceId(0);
         }
     }
 }

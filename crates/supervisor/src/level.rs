@@ -1,6 +1,6 @@
 //! L0: how closely a run is watched, resolved once and never changed by the run itself.
 
-use holon_core::spec::Supervision;
+use holon_core::spec::SpecSupervision;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "SupervisorLevel")]
-pub enum Level {
+pub enum SupervisorLevel {
     /// Nothing but a plan to look at.
     Off,
     /// Watches and speaks; denies nothing, stops nothing.
@@ -20,7 +20,7 @@ pub enum Level {
     Strict,
 }
 
-impl Level {
+impl SupervisorLevel {
     const ALL: [Self; 4] = [Self::Off, Self::Advise, Self::Adaptive, Self::Strict];
 
     /// Whether deviations are watched, and may be spoken of.
@@ -68,13 +68,13 @@ impl Level {
     }
 }
 
-impl From<Supervision> for Level {
-    fn from(asked: Supervision) -> Self {
+impl From<SpecSupervision> for SupervisorLevel {
+    fn from(asked: SpecSupervision) -> Self {
         match asked {
-            Supervision::Off => Self::Off,
-            Supervision::Advise => Self::Advise,
-            Supervision::Adaptive => Self::Adaptive,
-            Supervision::Strict => Self::Strict,
+            SpecSupervision::Off => Self::Off,
+            SpecSupervision::Advise => Self::Advise,
+            SpecSupervision::Adaptive => Self::Adaptive,
+            SpecSupervision::Strict => Self::Strict,
         }
     }
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     /// speaks, acts, wants proof, graph in round 1, can shadow
-    fn check(level: Level, expect: [bool; 5]) {
+    fn check(level: SupervisorLevel, expect: [bool; 5]) {
         let found = [
             level.speaks(),
             level.acts(),
@@ -93,29 +93,31 @@ mod tests {
             level.can_shadow(),
         ];
         assert_eq!(found, expect, "{level:?}");
-        assert_eq!(Level::from_name(level.name()), Some(level));
+        assert_eq!(SupervisorLevel::from_name(level.name()), Some(level));
     }
 
     #[test]
     fn the_table_of_levels() {
-        check(Level::Off, [false, false, false, true, false]);
-        check(Level::Advise, [true, false, false, false, true]);
-        check(Level::Adaptive, [true, true, false, false, true]);
-        check(Level::Strict, [true, true, true, true, true]);
-        assert!(!Level::Strict.graph_at_first_round(false));
-        assert!(Level::Off.graph_at_first_round(false));
+        check(SupervisorLevel::Off, [false, false, false, true, false]);
+        check(SupervisorLevel::Advise, [true, false, false, false, true]);
+        check(SupervisorLevel::Adaptive, [true, true, false, false, true]);
+        check(SupervisorLevel::Strict, [true, true, true, true, true]);
+        assert!(!SupervisorLevel::Strict.graph_at_first_round(false));
+        assert!(SupervisorLevel::Off.graph_at_first_round(false));
         assert!(
-            Level::Off < Level::Advise && Level::Advise < Level::Adaptive && Level::Adaptive < Level::Strict
+            SupervisorLevel::Off < SupervisorLevel::Advise
+                && SupervisorLevel::Advise < SupervisorLevel::Adaptive
+                && SupervisorLevel::Adaptive < SupervisorLevel::Strict
         );
-        assert_eq!(Level::default(), Level::Adaptive);
-        assert_eq!(Level::from_name("shadow"), None);
+        assert_eq!(SupervisorLevel::default(), SupervisorLevel::Adaptive);
+        assert_eq!(SupervisorLevel::from_name("shadow"), None);
         for (asked, level) in [
-            (Supervision::Off, Level::Off),
-            (Supervision::Advise, Level::Advise),
-            (Supervision::Adaptive, Level::Adaptive),
-            (Supervision::Strict, Level::Strict),
+            (SpecSupervision::Off, SupervisorLevel::Off),
+            (SpecSupervision::Advise, SupervisorLevel::Advise),
+            (SpecSupervision::Adaptive, SupervisorLevel::Adaptive),
+            (SpecSupervision::Strict, SupervisorLevel::Strict),
         ] {
-            assert_eq!(Level::from(asked), level);
+            assert_eq!(SupervisorLevel::from(asked), level);
         }
     }
 }

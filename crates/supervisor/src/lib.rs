@@ -1,6 +1,6 @@
 //! Elastic trust as a pure state machine: facts in, decisions out. No clock, no I/O, no randomness, no logging.
 //!
-//! The loop tells what happens as [`Event`]s, in order, and does what the [`Effect`]s say:
+//! The loop tells what happens as [`SupervisorEvent`]s, in order, and does what the [`SupervisorEffect`]s say:
 //!
 //! ```
 //! # use holon_supervisor::*;
@@ -84,16 +84,18 @@ pub mod verification;
 mod wording;
 mod words;
 
-pub use config::{Config, ConfigError};
+pub use config::{SupervisorConfig, SupervisorConfigError};
 pub use correction::{Correction, CorrectionKind};
-pub use effect::{Effect, Gate, Permit, Rule, Stop, StopKind, Subject, Verdict};
-pub use event::{Event, Fact};
-pub use ledger::{EntryId, Ledger};
-pub use level::Level;
-pub use phase::{Phase, Stage};
+pub use effect::{
+    GateRule, GateRuling, GateSubject, GateVerdict, Permit, StopKind, StopOrder, SupervisorEffect,
+};
+pub use event::{SupervisorEvent, SupervisorFact};
+pub use ledger::{EvidenceId, EvidenceLedger};
+pub use level::SupervisorLevel;
+pub use phase::{EscalationStage, TakeoverPhase};
 pub use reducer::step;
 pub use session::Supervisor;
 pub use signature::{result_digest, signature, telling_line};
-pub use state::State;
-pub use timeline::{Mode, Record};
+pub use state::SupervisorState;
+pub use timeline::{ContractForce, TimelineRecord};
 pub use wording::{GRAPH_TAG, RECOVERY_TAG};

@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
-use crate::deviation::{Deviation, Reading};
+use crate::config::SupervisorConfig;
+use crate::deviation::{Deviation, DeviationReading};
 
 /// Who leads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum TakeoverPhase {
     /// The model.
     #[default]
     Free,
@@ -24,7 +24,7 @@ pub enum Phase {
 /// How far up the ladder words have gone while the model leads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum EscalationStage {
     /// Nothing was said.
     #[default]
     Quiet,
@@ -38,19 +38,19 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseChange {
     /// What held.
-    pub from: Phase,
+    pub from: TakeoverPhase,
     /// What holds.
-    pub to: Phase,
+    pub to: TakeoverPhase,
     /// Why, `family:detail`.
     pub reason: String,
     /// The signals that were up.
-    pub signals: Vec<Reading>,
+    pub signals: Vec<DeviationReading>,
 }
 
 /// What the decider looks at, at the end of a round.
 #[derive(Debug, Clone)]
-pub(crate) struct Observation<'a> {
-    pub readings: &'a [Reading],
+pub(crate) struct RoundObservation<'a> {
+    pub readings: &'a [DeviationReading],
     /// Whether a takeover may ever happen here.
     pub critical: bool,
     /// Whether the round brought something new.
@@ -65,20 +65,20 @@ pub(crate) struct Observation<'a> {
 
 /// What came out of it.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Outcome {
+pub(crate) struct PhaseOutcome {
     pub changes: Vec<PhaseChange>,
     /// Which part of the recovery budget is spent: the run has to stop.
     pub spent: Option<&'static str>,
     /// The budget was extended.
     pub extended: bool,
     /// A rung of the ladder was taken.
-    pub rise: Option<Stage>,
+    pub rise: Option<EscalationStage>,
 }
 
 /// L2 and what it remembers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseState {
-    phase: Phase,
+    phase: TakeoverPhase,
     clean: u32,
     cooldown: u32,
     rounds: u32,
@@ -87,7 +87,7 @@ pub struct PhaseState {
     takeovers: u32,
     /// Takeovers since a check last turned greener.
     fruitless: u32,
-    stage: Stage,
+    stage: EscalationStage,
     /// Whether the notice is still to be said.
     notice: bool,
     /// Rounds of evidence since the last rung.
@@ -103,7 +103,7 @@ const FRUITLESS: u32 = 2;
 
 impl PhaseState {
     /// Who leads.
-    pub const fn phase(&self) -> Phase {
+    pub const fn phase(&self) -> TakeoverPhase {
         self.phase
     }
 
@@ -119,82 +119,86 @@ impl PhaseState {
 
     /// Whether recovery has not ended.
     pub const fn is_recovering(&self) -> bool {
-        matches!(self.phase, Phase::Takeover | Phase::HandoffPending)
+        matches!(self.phase, TakeoverPhase::Takeover | TakeoverPhase::HandoffPending)
     }
 
     /// How far up the ladder it is.
-    pub const fn stage(&self) -> Stage {
+    pub const fn stage(&self) -> EscalationStage {
         self.stage
     }
 
     /// What is to be said now, while the model leads.
-    pub(crate) const fn saying(&self) -> Stage {
+    pub(crate) const fn saying(&self) -> EscalationStage {
         match self.stage {
-            Stage::Advised if self.calm == 0 => Stage::Advised,
-            Stage::Noticed if self.notice => Stage::Noticed,
-            _ => Stage::Quiet,
+            EscalationStage::Advised if self.calm == 0 => EscalationStage::Advised,
+            EscalationStage::Noticed if self.notice => EscalationStage::Noticed,
+            _ => EscalationStage::Quiet,
         }
     }
 
     /// Rounds without progress a takeover may last now.
-    pub fn most_rounds(&self, config: &Config) -> u32 {
+    pub fn most_rounds(&self, config: &SupervisorConfig) -> u32 {
         let strict = config.level.wants_proof();
         let base = if strict { config.strict.max_rounds } else { config.takeover.max_rounds };
         base + if self.extended { share(u64::from(base), config.takeover.extension) as u32 } else { 0 }
     }
 
     /// Tokens a takeover may use now; nothing without a limit of the run.
-    pub fn most_tokens(&self, config: &Config, limit: u64) -> Option<u64> {
+    pub fn most_tokens(&self, config: &SupervisorConfig, limit: u64) -> Option<u64> {
         let base = share(limit, config.takeover.token_ratio);
         let more = if self.extended { share(base, config.takeover.extension) } else { 0 };
         (limit > 0).then_some(base + more)
     }
 
     /// Decides at the end of a round.
-    pub(crate) fn end_round(&mut self, seen: &Observation<'_>, config: &Config) -> Outcome {
+    pub(crate) fn end_round(
+        &mut self,
+        seen: &RoundObservation<'_>,
+        config: &SupervisorConfig,
+    ) -> PhaseOutcome {
         if !config.level.speaks() {
-            return Outcome::default();
+            return PhaseOutcome::default();
         }
         self.notice = false;
-        let mut out = Outcome::default();
+        let mut out = PhaseOutcome::default();
         if seen.verified {
             self.fruitless = 0;
         }
         match self.phase {
-            Phase::Free => self.climb(seen, config, &mut out),
-            Phase::Takeover => self.recover(seen, config, &mut out),
-            Phase::HandoffPending => self.hand_back(seen, config, &mut out),
-            Phase::Cooldown => self.cool_down(seen, config, &mut out),
+            TakeoverPhase::Free => self.climb(seen, config, &mut out),
+            TakeoverPhase::Takeover => self.recover(seen, config, &mut out),
+            TakeoverPhase::HandoffPending => self.hand_back(seen, config, &mut out),
+            TakeoverPhase::Cooldown => self.cool_down(seen, config, &mut out),
         }
         out
     }
 
     /// A person asks: between rounds too, and nothing but the level can refuse.
-    pub(crate) fn force(&mut self, seen: &Observation<'_>, config: &Config) -> Outcome {
-        let mut out = Outcome::default();
-        if config.level.speaks() && self.phase != Phase::Takeover {
+    pub(crate) fn force(&mut self, seen: &RoundObservation<'_>, config: &SupervisorConfig) -> PhaseOutcome {
+        let mut out = PhaseOutcome::default();
+        if config.level.speaks() && self.phase != TakeoverPhase::Takeover {
             self.take_over("user_force_takeover", false, seen, &mut out);
         }
         out
     }
 
     /// Somebody has looked: the model leads, whatever was before.
-    pub(crate) fn resume(&mut self, seen: &Observation<'_>) -> Outcome {
-        let mut out = Outcome::default();
-        if self.phase != Phase::Free {
-            self.change(Phase::Free, "handoff:checkpoint_resumed", seen, &mut out);
+    pub(crate) fn resume(&mut self, seen: &RoundObservation<'_>) -> PhaseOutcome {
+        let mut out = PhaseOutcome::default();
+        if self.phase != TakeoverPhase::Free {
+            self.change(TakeoverPhase::Free, "handoff:checkpoint_resumed", seen, &mut out);
         }
         *self = Self { takeovers: self.takeovers, ..Self::default() };
         out
     }
 
     /// One rung at most: notice, advice, takeover. Each waits for what comes after the one before.
-    fn climb(&mut self, seen: &Observation<'_>, config: &Config, out: &mut Outcome) {
+    fn climb(&mut self, seen: &RoundObservation<'_>, config: &SupervisorConfig, out: &mut PhaseOutcome) {
         let Some(worst) = worst(seen.readings) else {
             self.calm = self.calm.saturating_add(1);
             self.sum = 0;
             if seen.verified || self.calm >= config.takeover.stability_window {
-                (self.stage, self.marks) = (Stage::Quiet, 0);
+                (self.stage, self.marks) = (EscalationStage::Quiet, 0);
             }
             return;
         };
@@ -202,19 +206,21 @@ impl PhaseState {
         let sum = seen.readings.iter().map(|reading| reading.value).fold(0, u32::saturating_add);
         let more = sum > self.sum;
         self.sum = sum;
-        self.marks = self.marks.saturating_add(u32::from(more && self.stage != Stage::Quiet));
+        self.marks = self.marks.saturating_add(u32::from(more && self.stage != EscalationStage::Quiet));
         if worst.signal == Deviation::UserForceTakeover {
             self.take_over(worst.signal.name(), false, seen, out);
             return;
         }
-        let leads_on = seen.readings.iter().any(Reading::leads_on);
+        let leads_on = seen.readings.iter().any(DeviationReading::leads_on);
         match self.stage {
             // Of rounds that end nothing more will come: what is known is said at once.
-            Stage::Quiet if !leads_on => self.rise(Stage::Advised, out),
-            Stage::Quiet => self.rise(Stage::Noticed, out),
-            Stage::Noticed if self.marks >= config.ladder.advice => self.rise(Stage::Advised, out),
-            Stage::Noticed => {}
-            Stage::Advised => {
+            EscalationStage::Quiet if !leads_on => self.rise(EscalationStage::Advised, out),
+            EscalationStage::Quiet => self.rise(EscalationStage::Noticed, out),
+            EscalationStage::Noticed if self.marks >= config.ladder.advice => {
+                self.rise(EscalationStage::Advised, out)
+            }
+            EscalationStage::Noticed => {}
+            EscalationStage::Advised => {
                 let due = leads_on && self.marks >= config.ladder.takeover;
                 if due && seen.critical && config.level.acts() {
                     self.take_over(worst.signal.name(), false, seen, out);
@@ -226,13 +232,13 @@ impl PhaseState {
         }
     }
 
-    fn rise(&mut self, to: Stage, out: &mut Outcome) {
+    fn rise(&mut self, to: EscalationStage, out: &mut PhaseOutcome) {
         (self.stage, self.marks) = (to, 0);
-        self.notice = to == Stage::Noticed;
+        self.notice = to == EscalationStage::Noticed;
         out.rise = Some(to);
     }
 
-    fn take_over(&mut self, why: &str, same: bool, seen: &Observation<'_>, out: &mut Outcome) {
+    fn take_over(&mut self, why: &str, same: bool, seen: &RoundObservation<'_>, out: &mut PhaseOutcome) {
         if !same {
             (self.rounds, self.tokens, self.extended) = (0, 0, false);
             self.takeovers = self.takeovers.saturating_add(1);
@@ -240,11 +246,11 @@ impl PhaseState {
         }
         self.clean = 0;
         // Whoever relapses has had advice.
-        (self.stage, self.marks, self.sum) = (Stage::Advised, 0, 0);
-        self.change(Phase::Takeover, &format!("takeover:{why}"), seen, out);
+        (self.stage, self.marks, self.sum) = (EscalationStage::Advised, 0, 0);
+        self.change(TakeoverPhase::Takeover, &format!("takeover:{why}"), seen, out);
     }
 
-    fn recover(&mut self, seen: &Observation<'_>, config: &Config, out: &mut Outcome) {
+    fn recover(&mut self, seen: &RoundObservation<'_>, config: &SupervisorConfig, out: &mut PhaseOutcome) {
         // What goes well costs nothing.
         if !is_clean(seen) {
             self.rounds = self.rounds.saturating_add(1);
@@ -257,14 +263,14 @@ impl PhaseState {
         self.clean = if is_clean(seen) { self.clean + 1 } else { 0 };
         if self.clean >= config.takeover.stability_window {
             self.clean = 0;
-            self.change(Phase::HandoffPending, "handoff:stable", seen, out);
+            self.change(TakeoverPhase::HandoffPending, "handoff:stable", seen, out);
             return;
         }
         out.spent = self.spent(seen, config);
     }
 
     /// Which part of the recovery budget is used up.
-    fn spent(&self, seen: &Observation<'_>, config: &Config) -> Option<&'static str> {
+    fn spent(&self, seen: &RoundObservation<'_>, config: &SupervisorConfig) -> Option<&'static str> {
         if !config.level.acts() {
             return None;
         }
@@ -275,27 +281,33 @@ impl PhaseState {
         tokens.then_some("tokens")
     }
 
-    fn hand_back(&mut self, seen: &Observation<'_>, config: &Config, out: &mut Outcome) {
+    fn hand_back(&mut self, seen: &RoundObservation<'_>, config: &SupervisorConfig, out: &mut PhaseOutcome) {
         if let Some(worst) = worst(seen.readings) {
             self.take_over(worst.signal.name(), true, seen, out);
             out.spent = self.spent(seen, config);
         } else if is_clean(seen) {
             self.cooldown = config.takeover.cooldown_rounds;
-            self.change(Phase::Cooldown, "handoff:confirmed", seen, out);
+            self.change(TakeoverPhase::Cooldown, "handoff:confirmed", seen, out);
         }
     }
 
-    fn cool_down(&mut self, seen: &Observation<'_>, config: &Config, out: &mut Outcome) {
+    fn cool_down(&mut self, seen: &RoundObservation<'_>, config: &SupervisorConfig, out: &mut PhaseOutcome) {
         self.cooldown = self.cooldown.saturating_sub(1);
-        if seen.readings.iter().any(Reading::is_strong) {
-            self.change(Phase::Free, "handoff:cooldown_broken", seen, out);
+        if seen.readings.iter().any(DeviationReading::is_strong) {
+            self.change(TakeoverPhase::Free, "handoff:cooldown_broken", seen, out);
             self.climb(seen, config, out);
         } else if self.cooldown == 0 {
-            self.change(Phase::Free, "handoff:cooled_down", seen, out);
+            self.change(TakeoverPhase::Free, "handoff:cooled_down", seen, out);
         }
     }
 
-    fn change(&mut self, to: Phase, reason: &str, seen: &Observation<'_>, out: &mut Outcome) {
+    fn change(
+        &mut self,
+        to: TakeoverPhase,
+        reason: &str,
+        seen: &RoundObservation<'_>,
+        out: &mut PhaseOutcome,
+    ) {
         let from = std::mem::replace(&mut self.phase, to);
         let signals = seen.readings.to_vec();
         out.changes.push(PhaseChange { from, to, reason: reason.to_owned(), signals });
@@ -303,14 +315,15 @@ impl PhaseState {
 }
 
 /// A round that brought something and in which nothing deviates.
-fn is_clean(seen: &Observation<'_>) -> bool {
+fn is_clean(seen: &RoundObservation<'_>) -> bool {
     seen.evidence && seen.readings.is_empty()
 }
 
 /// The signal farthest beyond its threshold; a person's word before all.
-fn worst(readings: &[Reading]) -> Option<Reading> {
-    let asked = |reading: &Reading| reading.signal == Deviation::UserForceTakeover;
-    let excess = |reading: &Reading| u64::from(reading.value) * 1000 / u64::from(reading.threshold.max(1));
+fn worst(readings: &[DeviationReading]) -> Option<DeviationReading> {
+    let asked = |reading: &DeviationReading| reading.signal == Deviation::UserForceTakeover;
+    let excess =
+        |reading: &DeviationReading| u64::from(reading.value) * 1000 / u64::from(reading.threshold.max(1));
     readings
         .iter()
         .copied()

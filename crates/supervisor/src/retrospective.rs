@@ -1,8 +1,8 @@
 //! The retrospective graph: at a takeover the plan is rebuilt from what the workspace proves, not from what was meant.
 
 use crate::event::GitState;
-use crate::graph::{Fit, Moved, Plan, TaskGraph};
-use crate::known::{CheckState, Known};
+use crate::graph::{GraphMove, GraphRecipe, TaskGraph, TemplateFit};
+use crate::known::{CheckState, EvidenceMemory};
 
 /// What each part of the snapshot is worth.
 const HASHES: u32 = 400;
@@ -11,8 +11,8 @@ const CHECKS: u32 = 300;
 
 /// The workspace at one moment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Snapshot<'a> {
-    pub known: &'a Known,
+pub(crate) struct WorkspaceProof<'a> {
+    pub known: &'a EvidenceMemory,
     pub git: GitState,
     /// Whether the hashes of changed files were made from their bytes just now.
     pub hashed: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Snapshot<'a> {
     pub checkable: bool,
 }
 
-impl Snapshot<'_> {
+impl WorkspaceProof<'_> {
     /// Whether the snapshot can be believed, of 1000. Whether things go well is another question.
     pub(crate) fn trust(&self) -> u32 {
         let fresh = self.known.checks().iter().any(|check| self.known.is_fresh(check));
@@ -52,10 +52,10 @@ impl Snapshot<'_> {
 }
 
 /// What came of it.
-pub(crate) struct Rebuilt {
+pub(crate) struct RebuiltGraph {
     pub graph: TaskGraph,
-    pub fits: Vec<Fit>,
-    pub moved: Vec<Moved>,
+    pub fits: Vec<TemplateFit>,
+    pub moved: Vec<GraphMove>,
     /// Whether the snapshot was good enough to mark steps as done.
     pub believed: bool,
     /// Of 1000.
@@ -64,35 +64,35 @@ pub(crate) struct Rebuilt {
 
 /// Rebuilds a plan. Without trust, or on an unsafe tree, nothing is taken as done and the steps come in one line.
 pub(crate) fn rebuild(
-    snapshot: &Snapshot<'_>,
-    plan: &Plan<'_>,
+    snapshot: &WorkspaceProof<'_>,
+    plan: &GraphRecipe<'_>,
     named: &[String],
     round: u32,
     least: f64,
-) -> Option<Rebuilt> {
+) -> Option<RebuiltGraph> {
     let trust = snapshot.trust();
     let believed = f64::from(trust) >= least * 1000.0 && !snapshot.git.is_unsafe();
     let (mut graph, fits) = plan.build()?;
-    let ground = crate::graph::Ground { known: snapshot.known, named, round };
+    let ground = crate::graph::AdvanceContext { known: snapshot.known, named, round };
     let moved = if believed {
         graph.backfill(ground)
     } else {
         graph = graph.linear(plan.number);
         graph.start(ground)
     };
-    Some(Rebuilt { graph, fits, moved, believed, trust })
+    Some(RebuiltGraph { graph, fits, moved, believed, trust })
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::domain::{Complexity, Intent};
-    use crate::event::Fact;
+    use crate::domain::{Complexity, GoalIntent};
+    use crate::event::SupervisorFact;
     use crate::scene::{check_ran, read, write};
 
-    fn known(facts: &[Fact]) -> Known {
-        let mut known = Known::default();
+    fn known(facts: &[SupervisorFact]) -> EvidenceMemory {
+        let mut known = EvidenceMemory::default();
         facts.iter().for_each(|fact| {
             known.absorb(fact, 1);
         });
@@ -103,9 +103,9 @@ mod tests {
     fn trust_is_about_the_snapshot() {
         let red = known(&[check_ran("t", 1, &["x"])]);
         let stale = known(&[check_ran("t", 0, &[]), write("c", "a", "1", "2")]);
-        let none = Known::default();
-        let check = |known: &Known, hashed: bool, git: GitState, checkable: bool, expect: u32| {
-            assert_eq!(Snapshot { known, git, hashed, checkable }.trust(), expect);
+        let none = EvidenceMemory::default();
+        let check = |known: &EvidenceMemory, hashed: bool, git: GitState, checkable: bool, expect: u32| {
+            assert_eq!(WorkspaceProof { known, git, hashed, checkable }.trust(), expect);
         };
         check(&red, true, GitState::Normal, true, 1000);
         check(&stale, true, GitState::Normal, true, 700);
@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn failing_cases_come_from_the_last_word() {
-        let cases = |facts: &[Fact]| {
+        let cases = |facts: &[SupervisorFact]| {
             let known = known(facts);
-            Snapshot { known: &known, git: GitState::Normal, hashed: true, checkable: true }.cases()
+            WorkspaceProof { known: &known, git: GitState::Normal, hashed: true, checkable: true }.cases()
         };
         assert_eq!(cases(&[]), Vec::<String>::new());
         assert_eq!(cases(&[check_ran("t", 1, &["a", "b"])]), ["a", "b"]);
@@ -133,17 +133,17 @@ mod tests {
     #[test]
     fn belief_decides_the_shape() {
         let known = known(&[read("c", "a.rs", "0"), write("c", "a.rs", "0", "1")]);
-        let plan = Plan {
+        let plan = GraphRecipe {
             number: 3,
             goal: "g",
-            intent: Intent::Edit,
+            intent: GoalIntent::Edit,
             complexity: Complexity::Moderate,
             checks: true,
             monorepo: false,
             cases: &[],
         };
         let build = |git, hashed, least| {
-            let snapshot = Snapshot { known: &known, git, hashed, checkable: true };
+            let snapshot = WorkspaceProof { known: &known, git, hashed, checkable: true };
             rebuild(&snapshot, &plan, &[], 5, least).unwrap()
         };
         let good = build(GitState::Normal, true, 0.65);

@@ -1,60 +1,60 @@
 //! A state with its ledger and, when asked for, its shadow: what a loop holds.
 
-use crate::config::{Config, ConfigError};
-use crate::effect::Effect;
-use crate::event::Event;
-use crate::ledger::Ledger;
-use crate::level::Level;
+use crate::config::{SupervisorConfig, SupervisorConfigError};
+use crate::effect::SupervisorEffect;
+use crate::event::SupervisorEvent;
+use crate::ledger::EvidenceLedger;
+use crate::level::SupervisorLevel;
 use crate::reducer::step;
 use crate::shadow::Shadow;
-use crate::state::State;
+use crate::state::SupervisorState;
 
 /// The supervisor of one run.
 #[derive(Debug, Clone, Default)]
 pub struct Supervisor {
-    state: State,
-    ledger: Ledger,
+    state: SupervisorState,
+    ledger: EvidenceLedger,
     shadow: Option<Shadow>,
 }
 
 impl Supervisor {
     /// For a new run. With `shadow` the run itself is left alone and the level only watches.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(config: SupervisorConfig) -> Result<Self, SupervisorConfigError> {
         config.check()?;
         if config.shadow {
-            let alone = Config { level: Level::Off, ..config.clone() };
+            let alone = SupervisorConfig { level: SupervisorLevel::Off, ..config.clone() };
             return Ok(Self {
-                state: State::new(alone),
-                ledger: Ledger::default(),
+                state: SupervisorState::new(alone),
+                ledger: EvidenceLedger::default(),
                 shadow: Some(Shadow::new(config)),
             });
         }
-        Ok(Self { state: State::new(config), ..Self::default() })
+        Ok(Self { state: SupervisorState::new(config), ..Self::default() })
     }
 
-    /// Goes on with what was stored; to be followed by [`crate::Fact::CheckpointResumed`].
-    pub fn resume(state: State, ledger: Ledger, shadow: Option<Shadow>) -> Self {
+    /// Goes on with what was stored; to be followed by [`crate::SupervisorFact::CheckpointResumed`].
+    pub fn resume(state: SupervisorState, ledger: EvidenceLedger, shadow: Option<Shadow>) -> Self {
         Self { state, ledger, shadow }
     }
 
     /// Tells a fact; what comes back has to be done, in order.
-    pub fn feed(&mut self, event: &Event) -> Vec<Effect> {
+    pub fn feed(&mut self, event: &SupervisorEvent) -> Vec<SupervisorEffect> {
         self.ledger.absorb(event);
         let (state, mut effects) = step(std::mem::take(&mut self.state), event);
         self.state = state;
         if let Some(shadow) = &mut self.shadow {
-            effects.extend(shadow.observe(event).into_iter().map(Effect::Log));
+            effects.extend(shadow.observe(event).into_iter().map(SupervisorEffect::Log));
         }
         effects
     }
 
     /// The state, to be stored.
-    pub const fn state(&self) -> &State {
+    pub const fn state(&self) -> &SupervisorState {
         &self.state
     }
 
     /// The ledger, to be stored.
-    pub const fn ledger(&self) -> &Ledger {
+    pub const fn ledger(&self) -> &EvidenceLedger {
         &self.ledger
     }
 

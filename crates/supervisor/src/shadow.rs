@@ -3,27 +3,27 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::config::Config;
-use crate::effect::{Effect, Verdict};
-use crate::event::Event;
+use crate::config::SupervisorConfig;
+use crate::effect::{GateVerdict, SupervisorEffect};
+use crate::event::SupervisorEvent;
 use crate::reducer::step;
-use crate::state::State;
-use crate::timeline::{Kind, Record};
+use crate::state::SupervisorState;
+use crate::timeline::{TimelineKind, TimelineRecord};
 
 /// The second state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shadow {
-    state: State,
+    state: SupervisorState,
 }
 
 impl Shadow {
     /// A shadow with these settings.
-    pub fn new(config: Config) -> Self {
-        Self { state: State::observing(config) }
+    pub fn new(config: SupervisorConfig) -> Self {
+        Self { state: SupervisorState::observing(config) }
     }
 
     /// Lets it see a fact; what it would have done comes back as records, and only so.
-    pub fn observe(&mut self, event: &Event) -> Vec<Record> {
+    pub fn observe(&mut self, event: &SupervisorEvent) -> Vec<TimelineRecord> {
         let over = self.state.stopped().is_some();
         let (state, effects) = step(std::mem::take(&mut self.state), event);
         self.state = state;
@@ -35,33 +35,33 @@ impl Shadow {
     }
 
     /// What it thinks.
-    pub const fn state(&self) -> &State {
+    pub const fn state(&self) -> &SupervisorState {
         &self.state
     }
 
-    fn tell(&self, ts: u64, effect: &Effect) -> Option<Record> {
+    fn tell(&self, ts: u64, effect: &SupervisorEffect) -> Option<TimelineRecord> {
         let (reason, payload) = match effect {
-            Effect::Gate(gate) if gate.verdict == Verdict::Allow => return None,
+            SupervisorEffect::Gate(gate) if gate.verdict == GateVerdict::Allow => return None,
             // Every record of its own stands for an effect that is told here.
-            Effect::Log(record) if record.event != Kind::Drift => return None,
-            Effect::Log(record) => (record.reason.clone(), record.payload.clone()),
-            Effect::Gate(gate) => ("gate".to_owned(), json!(gate)),
-            Effect::Phase(change) => (change.reason.clone(), json!(change)),
-            Effect::Correct(correction) => ("correction".to_owned(), json!(correction)),
-            Effect::Graph(_) => {
+            SupervisorEffect::Log(record) if record.event != TimelineKind::Drift => return None,
+            SupervisorEffect::Log(record) => (record.reason.clone(), record.payload.clone()),
+            SupervisorEffect::Gate(gate) => ("gate".to_owned(), json!(gate)),
+            SupervisorEffect::Phase(change) => (change.reason.clone(), json!(change)),
+            SupervisorEffect::Correct(correction) => ("correction".to_owned(), json!(correction)),
+            SupervisorEffect::Graph(_) => {
                 ("graph".to_owned(), json!({"progress": self.state.graph().map(|g| g.progress())}))
             }
-            Effect::Check { command } => ("check".to_owned(), json!({"command": command})),
-            Effect::Stop(stop) => ("stop".to_owned(), json!(stop)),
+            SupervisorEffect::Check { command } => ("check".to_owned(), json!({"command": command})),
+            SupervisorEffect::Stop(stop) => ("stop".to_owned(), json!(stop)),
         };
-        Some(Record {
+        Some(TimelineRecord {
             ts,
             run: self.state.run.clone(),
             round: self.state.round(),
             level: self.state.level(),
             mode: self.state.mode(),
             phase: self.state.phase(),
-            event: Kind::ShadowDiagnostic,
+            event: TimelineKind::ShadowDiagnostic,
             reason: format!("shadow:{reason}"),
             payload,
         })

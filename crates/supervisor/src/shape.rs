@@ -18,7 +18,7 @@ const CHECKS: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the explanation")]
-pub enum Build {
+pub enum BuildTool {
     Cargo,
     Npm,
     Pnpm,
@@ -33,11 +33,11 @@ pub enum Build {
 
 /// One package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Package {
+pub struct RepositoryPackage {
     /// Its folder; empty for the root.
     pub path: String,
     /// How it is built.
-    pub build: Build,
+    pub build: BuildTool,
     /// What checks it, from the root; nothing when it has no tests.
     pub check: Option<String>,
     /// Whether its check covers the packages below it too.
@@ -46,9 +46,9 @@ pub struct Package {
 
 /// What a repository consists of.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct RepositoryShape {
     /// Its packages, outermost first.
-    pub packages: Vec<Package>,
+    pub packages: Vec<RepositoryPackage>,
 }
 
 /// The names of files whose text [`read`] wants to see.
@@ -78,12 +78,12 @@ pub fn wanted<'a>(files: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// What was found in a repository.
-struct Tree<'a> {
+struct RepositoryListing<'a> {
     files: &'a [&'a str],
     texts: &'a BTreeMap<String, String>,
 }
 
-impl Tree<'_> {
+impl RepositoryListing<'_> {
     fn has(&self, path: &str) -> bool {
         self.files.contains(&path)
     }
@@ -99,9 +99,9 @@ impl Tree<'_> {
 }
 
 /// Reads the shape from all file names, relative to the root, and the texts of those [`wanted`].
-pub fn read(files: &[&str], texts: &BTreeMap<String, String>) -> Shape {
-    let tree = Tree { files, texts };
-    let mut packages: Vec<Package> = Vec::new();
+pub fn read(files: &[&str], texts: &BTreeMap<String, String>) -> RepositoryShape {
+    let tree = RepositoryListing { files, texts };
+    let mut packages: Vec<RepositoryPackage> = Vec::new();
     for path in wanted(files) {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = match name(path) {
@@ -121,24 +121,24 @@ pub fn read(files: &[&str], texts: &BTreeMap<String, String>) -> Shape {
         }
     }
     if let Some(bare) =
-        python::bare(&tree).filter(|_| !packages.iter().any(|package| package.build == Build::Python))
+        python::bare(&tree).filter(|_| !packages.iter().any(|package| package.build == BuildTool::Python))
     {
         packages.push(bare);
     }
     // A Makefile beside a real build usually only calls it.
     let built: Vec<String> = packages
         .iter()
-        .filter(|p| p.build != Build::Make && p.check.is_some())
+        .filter(|p| p.build != BuildTool::Make && p.check.is_some())
         .map(|p| p.path.clone())
         .collect();
-    packages.retain(|package| package.build != Build::Make || !built.contains(&package.path));
+    packages.retain(|package| package.build != BuildTool::Make || !built.contains(&package.path));
     packages.sort_by(|a, b| {
         (a.path.matches('/').count(), &a.path, a.build).cmp(&(b.path.matches('/').count(), &b.path, b.build))
     });
-    Shape { packages }
+    RepositoryShape { packages }
 }
 
-impl Shape {
+impl RepositoryShape {
     /// Whether there are several packages.
     pub fn is_monorepo(&self) -> bool {
         let mut folders: Vec<&str> = self.packages.iter().map(|package| package.path.as_str()).collect();

@@ -1,10 +1,11 @@
 //! The signals there are: one row each, with its key in `[supervisor.triggers]`, its default and its words.
 //!
-//! What a signal counts is [`crate::deviation::Watch`]'s business.
+//! What a signal counts is [`crate::deviation::DeviationWatch`]'s business.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Field;
+use crate::config::ConfigField;
 
 /// Makes everything that follows from the rows: the signals, the section of the configuration, and what is said.
 macro_rules! signals {
@@ -41,8 +42,9 @@ macro_rules! signals {
         }
 
         /// `[supervisor.triggers]`: from which count on a signal is up.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
+        #[schemars(rename = "SupervisorTriggers")]
         pub struct Triggers {
             $($(#[$doc])* pub $key: u32,)*
             /// Share of the run's rounds or tokens after which it is said that they end.
@@ -56,10 +58,10 @@ macro_rules! signals {
         }
 
         /// The keys of the section, and what each may be.
-        pub(crate) fn trigger_fields(triggers: &mut Triggers) -> Vec<(&'static str, Field<'_>)> {
+        pub(crate) fn trigger_fields(triggers: &mut Triggers) -> Vec<(&'static str, ConfigField<'_>)> {
             vec![
-                $((concat!("triggers.", stringify!($key)), Field::Count(&mut triggers.$key, $least)),)*
-                ("triggers.budget_share", Field::Number(&mut triggers.budget_share, 0.1, 1.0)),
+                $((concat!("triggers.", stringify!($key)), ConfigField::Count(&mut triggers.$key, $least)),)*
+                ("triggers.budget_share", ConfigField::Number(&mut triggers.budget_share, 0.1, 1.0)),
             ]
         }
     };

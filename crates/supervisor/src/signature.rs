@@ -1,6 +1,6 @@
 //! Error signatures: the same failure looks the same, whatever its numbers, times, addresses and lines are.
 
-use crate::key::{Hash, clip};
+use crate::key::{FnvHash, clip};
 use crate::words::OUTPUTS;
 
 /// Longest signature kept.
@@ -19,7 +19,7 @@ pub fn signature(text: &str) -> String {
 /// What failed is the same failure whatever its numbers are; what succeeded may well tell something by a number.
 /// Empty for nothing but blanks.
 pub fn result_digest(text: &str, failed: bool) -> String {
-    let mut hash = Hash::new();
+    let mut hash = FnvHash::new();
     let mut any = false;
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         any = true;

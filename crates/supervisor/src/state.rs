@@ -4,25 +4,25 @@ use holon_core::ids::{CallId, RunId};
 use holon_core::policy::ToolClass;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, Contracts};
-use crate::correction::Port;
-use crate::deviation::{Reading, Watch};
-use crate::domain::{Complexity, Domain, Intent};
-use crate::effect::Stop;
-use crate::event::{GitState, KnownCheck};
-use crate::goal::Demand;
+use crate::config::{ContractMode, SupervisorConfig};
+use crate::correction::CorrectionPort;
+use crate::deviation::{DeviationReading, DeviationWatch};
+use crate::domain::{Complexity, GoalIntent, WorkDomain};
+use crate::effect::StopOrder;
+use crate::event::{CheckCommand, GitState};
+use crate::goal::CheckDemand;
 use crate::graph::TaskGraph;
-use crate::known::{CheckState, Known, Try};
-use crate::level::Level;
-use crate::phase::{Phase, PhaseState};
-use crate::timeline::Mode;
-use crate::verification::Verification;
+use crate::known::{CheckState, EvidenceMemory, FailedCall};
+use crate::level::SupervisorLevel;
+use crate::phase::{PhaseState, TakeoverPhase};
+use crate::timeline::ContractForce;
+use crate::verification::VerificationGate;
 
 /// Everything the supervisor remembers of a run; moved from step to step, and the checkpoint when serialised.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct State {
-    pub(crate) config: Config,
+pub struct SupervisorState {
+    pub(crate) config: SupervisorConfig,
     /// Whether decisions are only looked at, so that calls go on although they were blocked.
     pub(crate) observing: bool,
     /// Whether calls are carried out by somebody who asks nobody, so that a denial can only be told.
@@ -33,15 +33,15 @@ pub struct State {
     pub(crate) diagnosis: bool,
     pub(crate) run: Option<RunId>,
     pub(crate) goal: String,
-    pub(crate) intent: Intent,
-    pub(crate) domain: Domain,
+    pub(crate) intent: GoalIntent,
+    pub(crate) domain: WorkDomain,
     pub(crate) complexity: Complexity,
     pub(crate) named: Vec<String>,
-    pub(crate) checks: Vec<KnownCheck>,
+    pub(crate) checks: Vec<CheckCommand>,
     pub(crate) monorepo: bool,
     pub(crate) token_limit: u64,
     pub(crate) round_limit: u32,
-    pub(crate) demand: Demand,
+    pub(crate) demand: CheckDemand,
     pub(crate) tokens: u64,
     pub(crate) round: u32,
     /// The first round it was told of: a conversation counts on over its turns.
@@ -50,28 +50,28 @@ pub struct State {
     pub(crate) phase: PhaseState,
     pub(crate) graph: Option<TaskGraph>,
     pub(crate) graphs: u32,
-    pub(crate) known: Known,
-    pub(crate) watch: Watch,
-    pub(crate) port: Port,
-    pub(crate) verification: Verification,
-    pub(crate) pending: Vec<Pending>,
+    pub(crate) known: EvidenceMemory,
+    pub(crate) watch: DeviationWatch,
+    pub(crate) port: CorrectionPort,
+    pub(crate) verification: VerificationGate,
+    pub(crate) pending: Vec<PendingCall>,
     pub(crate) warned: Vec<u64>,
     /// Deviations that were told and are still up, as bits.
     pub(crate) told: u16,
     /// The signals that were up last.
-    pub(crate) why: Vec<Reading>,
+    pub(crate) why: Vec<DeviationReading>,
     /// Whether something may be running beside the rounds.
     pub(crate) job: bool,
     /// Rounds with changes since a check last ran.
     pub(crate) unchecked: u32,
     pub(crate) git: GitState,
     pub(crate) hashed: bool,
-    pub(crate) stopped: Option<Stop>,
+    pub(crate) stopped: Option<StopOrder>,
 }
 
 /// A call that was proposed and has not come back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pending {
+pub(crate) struct PendingCall {
     pub call: CallId,
     pub class: ToolClass,
     pub key: u64,
@@ -80,14 +80,14 @@ pub(crate) struct Pending {
     pub blocked: bool,
 }
 
-impl State {
+impl SupervisorState {
     /// The state before the first fact.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: SupervisorConfig) -> Self {
         Self { config, ..Self::default() }
     }
 
     /// The same for decisions that are only looked at: shadow, or a replay at another level.
-    pub fn observing(config: Config) -> Self {
+    pub fn observing(config: SupervisorConfig) -> Self {
         Self { config, observing: true, ..Self::default() }
     }
 
@@ -97,23 +97,23 @@ impl State {
     }
 
     /// L0.
-    pub const fn level(&self) -> Level {
+    pub const fn level(&self) -> SupervisorLevel {
         self.config.level
     }
 
     /// Whether the steps of the plan are closed.
-    pub fn mode(&self) -> Mode {
-        if self.binds() { Mode::Forced } else { Mode::Free }
+    pub fn mode(&self) -> ContractForce {
+        if self.binds() { ContractForce::Forced } else { ContractForce::Free }
     }
 
     /// Whether a plan is followed whose steps are closed.
     pub(crate) fn binds(&self) -> bool {
-        let closes = self.config.contracts == Contracts::Enforce && self.config.level.acts();
+        let closes = self.config.contracts == ContractMode::Enforce && self.config.level.acts();
         closes && !self.foreign && self.graph_active()
     }
 
     /// L2.
-    pub const fn phase(&self) -> Phase {
+    pub const fn phase(&self) -> TakeoverPhase {
         self.phase.phase()
     }
 
@@ -133,22 +133,22 @@ impl State {
     }
 
     /// What is known.
-    pub const fn known(&self) -> &Known {
+    pub const fn known(&self) -> &EvidenceMemory {
         &self.known
     }
 
     /// What kind of work it is.
-    pub const fn intent(&self) -> Intent {
+    pub const fn intent(&self) -> GoalIntent {
         self.intent
     }
 
     /// Whether a takeover may ever happen.
-    pub const fn domain(&self) -> Domain {
+    pub const fn domain(&self) -> WorkDomain {
         self.domain
     }
 
     /// The end, if the supervisor has ended the run.
-    pub const fn stopped(&self) -> Option<&Stop> {
+    pub const fn stopped(&self) -> Option<&StopOrder> {
         self.stopped.as_ref()
     }
 
@@ -158,12 +158,12 @@ impl State {
     }
 
     /// Checks that can be run.
-    pub fn checks(&self) -> &[KnownCheck] {
+    pub fn checks(&self) -> &[CheckCommand] {
         &self.checks
     }
 
     /// The settings.
-    pub const fn config(&self) -> &Config {
+    pub const fn config(&self) -> &SupervisorConfig {
         &self.config
     }
 
@@ -173,7 +173,7 @@ impl State {
     }
 
     /// The signals that were up last.
-    pub fn why(&self) -> &[Reading] {
+    pub fn why(&self) -> &[DeviationReading] {
         &self.why
     }
 
@@ -203,14 +203,15 @@ impl State {
     }
 
     /// Where no check is known: what the agent itself goes by, and fails.
-    pub(crate) fn own_trial(&self) -> Option<&Try> {
+    pub(crate) fn own_trial(&self) -> Option<&FailedCall> {
         // What only people read breaks nothing.
         let harmless = self.known.is_documentation() && !self.demand.all;
         if harmless || !self.checks.is_empty() || !self.known.checks().is_empty() {
             return None;
         }
-        let wanted =
-            |one: &&Try| !one.failed_before() || self.demand.covers(&[one.label.clone(), one.says.clone()]);
+        let wanted = |one: &&FailedCall| {
+            !one.failed_before() || self.demand.covers(&[one.label.clone(), one.says.clone()])
+        };
         self.known.trial().filter(wanted)
     }
 
@@ -224,7 +225,7 @@ impl State {
         self.known.in_vain().map(|one| (one.label.as_str(), one.count)).collect()
     }
 
-    pub(crate) const fn watch(&self) -> &Watch {
+    pub(crate) const fn watch(&self) -> &DeviationWatch {
         &self.watch
     }
 

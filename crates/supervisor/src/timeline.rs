@@ -4,13 +4,13 @@ use holon_core::ids::RunId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::level::Level;
-use crate::phase::Phase;
+use crate::level::SupervisorLevel;
+use crate::phase::TakeoverPhase;
 
 /// Whether the steps of a plan are closed to what is not theirs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum ContractForce {
     /// Every tool is open.
     #[default]
     Free,
@@ -20,7 +20,7 @@ pub enum Mode {
 
 /// One line of the timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TimelineRecord {
     /// When, as told by the fact that caused it.
     pub ts: u64,
     /// The run; nothing before it has begun.
@@ -28,13 +28,13 @@ pub struct Record {
     /// The round, from 1; 0 before the first.
     pub round: u32,
     /// L0.
-    pub level: Level,
+    pub level: SupervisorLevel,
     /// Whether steps are closed.
-    pub mode: Mode,
+    pub mode: ContractForce,
     /// L2 after the decision.
-    pub phase: Phase,
+    pub phase: TakeoverPhase,
     /// What kind of decision.
-    pub event: Kind,
+    pub event: TimelineKind,
     /// Its cause, `family:detail`.
     pub reason: String,
     /// The facts behind it.
@@ -44,7 +44,7 @@ pub struct Record {
 /// Kinds of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum TimelineKind {
     /// A rung of the ladder was taken.
     Switch,
     /// A takeover began, or its plan was made.
@@ -73,7 +73,7 @@ pub enum Kind {
     TaskGraphDone,
 }
 
-impl Record {
+impl TimelineRecord {
     /// One line of JSON without the newline.
     pub fn to_line(&self) -> String {
         // Plain data with string keys always serialises.
@@ -88,14 +88,14 @@ mod tests {
 
     #[test]
     fn a_record_is_one_line_with_all_its_keys() {
-        let record = Record {
+        let record = TimelineRecord {
             ts: 5,
             run: Some(RunId::from_parts(0, [0; 4])),
             round: 2,
-            level: Level::Adaptive,
-            mode: Mode::Forced,
-            phase: Phase::HandoffPending,
-            event: Kind::TaskGraphInit,
+            level: SupervisorLevel::Adaptive,
+            mode: ContractForce::Forced,
+            phase: TakeoverPhase::HandoffPending,
+            event: TimelineKind::TaskGraphInit,
             reason: "recover:template_graph".into(),
             payload: serde_json::json!({"a": "x\ny"}),
         };
@@ -104,6 +104,6 @@ mod tests {
             line,
             r#"{"ts":5,"run":"19700101-000000-aaaaaa","round":2,"level":"adaptive","mode":"forced","phase":"handoff_pending","event":"task_graph_init","reason":"recover:template_graph","payload":{"a":"x\ny"}}"#
         );
-        assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), record);
+        assert_eq!(serde_json::from_str::<TimelineRecord>(&line).unwrap(), record);
     }
 }

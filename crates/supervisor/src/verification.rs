@@ -6,14 +6,14 @@ use holon_core::weakened::is_test_file;
 use serde::{Deserialize, Serialize};
 
 use crate::effect::StopKind;
-use crate::event::KnownCheck;
+use crate::event::CheckCommand;
 use crate::goal;
-use crate::known::{ChangedFile, CheckState, Known, Try};
+use crate::known::{CheckState, EvidenceMemory, FailedCall, ModifiedFile};
 use crate::words::{is_build_file, is_called_check};
 
 /// What the gate says when the model is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum DoneRuling {
     /// It is.
     Accepted,
     /// Nobody knows: a check has to run first, and then it is asked again.
@@ -26,7 +26,7 @@ pub(crate) enum Word {
 
 /// Whether it was told already.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verification {
+pub struct VerificationGate {
     told: bool,
     /// Whether it was told that it changed what checks its work.
     #[serde(default)]
@@ -37,9 +37,14 @@ pub struct Verification {
     looking: bool,
 }
 
-impl Verification {
+impl VerificationGate {
     /// The model says that it is done.
-    pub(crate) fn done(&mut self, known: &Known, checks: &[KnownCheck], work: &Work<'_>) -> Word {
+    pub(crate) fn done(
+        &mut self,
+        known: &EvidenceMemory,
+        checks: &[CheckCommand],
+        work: &RequestedWork<'_>,
+    ) -> DoneRuling {
         self.looking = false;
         // Nobody knows: the check does, and whoever is right is not asked to show it.
         let ours = |command: &str| checks.iter().any(|check| check.command == command);
@@ -47,7 +52,7 @@ impl Verification {
         let worth = known.version() > 0 || (work.changes && known.checks().is_empty());
         if worth && !fresh && !checks.is_empty() && self.looked != Some(known.version()) {
             (self.looked, self.looking) = (Some(known.version()), true);
-            return Word::LookFirst;
+            return DoneRuling::LookFirst;
         }
         let weakened = weakened(known, work);
         let red = known.fresh_red().is_some() && work.red.is_some();
@@ -55,28 +60,31 @@ impl Verification {
         let unseen = known.version() > 0 && !fresh && checks.iter().any(|check| check.asked);
         let open = (red || work.trial.is_some() || work.unshown) && (work.changes || known.version() > 0);
         if !open && !luck && !unseen && weakened.is_empty() {
-            return Word::Accepted;
+            return DoneRuling::Accepted;
         }
         // Who changes what checks the work once more is green by that, and proves nothing.
         let first = if weakened.is_empty() { !self.told } else { !std::mem::replace(&mut self.warned, true) };
         if first {
             self.told = true;
             let why = if weakened.is_empty() { why(known, checks, work) } else { weaker(&weakened, known) };
-            return Word::NotYet(why);
+            return DoneRuling::NotYet(why);
         }
         let only_unshown = work.unshown && !red && work.trial.is_none();
         if only_unshown && !work.must_show && !luck && !unseen && weakened.is_empty() {
-            return Word::Accepted;
+            return DoneRuling::Accepted;
         }
         if !weakened.is_empty() && !open && !luck {
             // Beside other work a test may have to change; alone it proves nothing.
             let only =
                 known.differing().all(|file| is_test_file(&file.path) || weakened.contains(&file.path));
             let why = format!("only tests were changed to make the check pass: {}", weakened.join(", "));
-            return if only { Word::Ends(StopKind::UserCheckpoint, why) } else { Word::Accepted };
+            return if only { DoneRuling::Ends(StopKind::UserCheckpoint, why) } else { DoneRuling::Accepted };
         }
         let asked = checks.iter().any(|check| check.asked);
-        Word::Ends(if asked { StopKind::CheckFailed } else { StopKind::Unverified }, why(known, checks, work))
+        DoneRuling::Ends(
+            if asked { StopKind::CheckFailed } else { StopKind::Unverified },
+            why(known, checks, work),
+        )
     }
 
     /// Whether a check has to run before the model can be answered.
@@ -97,7 +105,7 @@ impl Verification {
 
 /// What was asked for, as far as this gate cares.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Work<'a> {
+pub(crate) struct RequestedWork<'a> {
     /// Whether it is about changing something.
     pub changes: bool,
     /// Whether tests themselves may change.
@@ -106,7 +114,7 @@ pub(crate) struct Work<'a> {
     /// Cases that fail and did not before, or that the goal is about, with their check.
     pub red: Option<(&'a CheckState, &'a [String])>,
     /// Where no check is known: what the agent goes by, and fails.
-    pub trial: Option<&'a Try>,
+    pub trial: Option<&'a FailedCall>,
     /// Where no check is known: whether something was to be repaired, and nothing ran since it was changed.
     pub unshown: bool,
     /// Whether that is more than a word: the goal speaks of what shows it, or there is nothing to show.
@@ -114,7 +122,7 @@ pub(crate) struct Work<'a> {
 }
 
 /// Tests that lost lines after a check had failed, in work that is not about them.
-fn weakened(known: &Known, work: &Work<'_>) -> Vec<String> {
+fn weakened(known: &EvidenceMemory, work: &RequestedWork<'_>) -> Vec<String> {
     let failed = !known.failed_last().is_empty() || known.tried_checks().next().is_some();
     if work.tests || !failed {
         return Vec::new();
@@ -129,21 +137,21 @@ fn weakened(known: &Known, work: &Work<'_>) -> Vec<String> {
     let names: Vec<String> = (known.tried_checks().flat_map(str::split_whitespace))
         .map(|word| word.trim_start_matches("./").to_owned())
         .collect();
-    let checks = |file: &ChangedFile| {
+    let checks = |file: &ModifiedFile| {
         let called = is_called_check(&file.path) && (known_check || goal::is_named(&file.path, &names));
         file.old && (called || (known_check && is_build_file(&file.path)))
     };
     if known_check && known.fresh_green().is_none() {
         return Vec::new();
     }
-    let changed: Vec<&ChangedFile> = known.differing().collect();
+    let changed: Vec<&ModifiedFile> = known.differing().collect();
     if !changed.iter().all(|file| checks(file)) {
         return Vec::new();
     }
     changed.iter().map(|file| &file.path).filter(unnamed).cloned().collect()
 }
 
-fn weaker(tests: &[String], known: &Known) -> String {
+fn weaker(tests: &[String], known: &EvidenceMemory) -> String {
     let failed = match known.failed_last() {
         [] => known.tried_checks().next().map(|line| format!("`{line}`")).unwrap_or_default(),
         cases => cases.join(", "),
@@ -155,7 +163,7 @@ fn weaker(tests: &[String], known: &Known) -> String {
     )
 }
 
-fn why(known: &Known, checks: &[KnownCheck], work: &Work<'_>) -> String {
+fn why(known: &EvidenceMemory, checks: &[CheckCommand], work: &RequestedWork<'_>) -> String {
     let mut text = match known.changed_count() {
         0 => "Not verified: no file was changed".to_owned(),
         1 => "Not verified: 1 changed file".to_owned(),
@@ -217,30 +225,36 @@ fn why(known: &Known, checks: &[KnownCheck], work: &Work<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Fact;
-    use crate::goal::Demand;
-    use crate::known::Ended;
+    use crate::event::SupervisorFact;
+    use crate::goal::CheckDemand;
+    use crate::known::CallEnding;
     use crate::scene::{check_ran, write};
 
-    fn known(facts: &[Fact]) -> Known {
-        let mut known = Known::default();
+    fn known(facts: &[SupervisorFact]) -> EvidenceMemory {
+        let mut known = EvidenceMemory::default();
         facts.iter().for_each(|fact| {
             known.absorb(fact, 1);
         });
         known
     }
 
-    fn one(asked: bool) -> Vec<KnownCheck> {
-        vec![KnownCheck { command: "t".into(), asked }]
+    fn one(asked: bool) -> Vec<CheckCommand> {
+        vec![CheckCommand { command: "t".into(), asked }]
     }
 
-    fn change() -> Fact {
+    fn change() -> SupervisorFact {
         write("c", "a.rs", "1", "2")
     }
 
     /// What the gate says about work that wants something changed.
-    fn ask(gate: &mut Verification, known: &Known, checks: &[KnownCheck], goal: &str, tests: bool) -> Word {
-        let demand = Demand::of(goal, goal.starts_with("fix"), &[]);
+    fn ask(
+        gate: &mut VerificationGate,
+        known: &EvidenceMemory,
+        checks: &[CheckCommand],
+        goal: &str,
+        tests: bool,
+    ) -> DoneRuling {
+        let demand = CheckDemand::of(goal, goal.starts_with("fix"), &[]);
         let red = known.fresh_red();
         let cases = red.map(|red| red.own_cases(demand.covers(&red.cases()))).unwrap_or_default();
         let red = red.filter(|_| !cases.is_empty()).map(|red| (red, cases.as_slice()));
@@ -248,38 +262,38 @@ mod tests {
         gate.done(
             known,
             checks,
-            &Work { changes, tests, named: &[], red, trial: None, unshown: false, must_show: false },
+            &RequestedWork { changes, tests, named: &[], red, trial: None, unshown: false, must_show: false },
         )
     }
 
-    fn first(facts: &[Fact], goal: &str) -> Word {
-        ask(&mut Verification::default(), &known(facts), &one(false), goal, false)
+    fn first(facts: &[SupervisorFact], goal: &str) -> DoneRuling {
+        ask(&mut VerificationGate::default(), &known(facts), &one(false), goal, false)
     }
 
     #[test]
     fn accepted_when_nothing_fails_that_is_its_own() {
-        assert_eq!(first(&[change(), check_ran("t", 0, &[])], "add x"), Word::Accepted);
-        assert_eq!(first(&[], "look at x"), Word::Accepted, "nothing was to be changed");
-        assert_eq!(first(&[check_ran("t", 1, &["a"])], "look at x"), Word::Accepted);
+        assert_eq!(first(&[change(), check_ran("t", 0, &[])], "add x"), DoneRuling::Accepted);
+        assert_eq!(first(&[], "look at x"), DoneRuling::Accepted, "nothing was to be changed");
+        assert_eq!(first(&[check_ran("t", 1, &["a"])], "look at x"), DoneRuling::Accepted);
         let before = [check_ran("t", 1, &["legacy"]), change(), check_ran("t", 1, &["legacy"])];
-        assert_eq!(first(&before, "add x"), Word::Accepted, "it failed before");
-        assert!(matches!(first(&before, "fix x"), Word::NotYet(_)), "the goal is about it");
+        assert_eq!(first(&before, "add x"), DoneRuling::Accepted, "it failed before");
+        assert!(matches!(first(&before, "fix x"), DoneRuling::NotYet(_)), "the goal is about it");
         let broken = [check_ran("t", 1, &["legacy"]), change(), check_ran("t", 1, &["legacy", "mine"])];
         assert!(
-            matches!(first(&broken, "add x"), Word::NotYet(why) if why.contains("mine") && !why.contains("legacy"))
+            matches!(first(&broken, "add x"), DoneRuling::NotYet(why) if why.contains("mine") && !why.contains("legacy"))
         );
         let known = known(&[change()]);
         assert_eq!(
-            ask(&mut Verification::default(), &known, &[], "add x", false),
-            Word::Accepted,
+            ask(&mut VerificationGate::default(), &known, &[], "add x", false),
+            DoneRuling::Accepted,
             "no check"
         );
     }
 
     #[test]
     fn a_repair_that_nothing_shows_is_held_once_and_then_for_a_person() {
-        let (known, mut gate) = (known(&[change()]), Verification::default());
-        let work = Work {
+        let (known, mut gate) = (known(&[change()]), VerificationGate::default());
+        let work = RequestedWork {
             changes: true,
             tests: false,
             named: &[],
@@ -289,21 +303,21 @@ mod tests {
             must_show: true,
         };
         assert!(
-            matches!(gate.done(&known, &[], &work), Word::NotYet(why) if why.contains("nothing has run since the last change"))
+            matches!(gate.done(&known, &[], &work), DoneRuling::NotYet(why) if why.contains("nothing has run since the last change"))
         );
-        assert!(matches!(gate.done(&known, &[], &work), Word::Ends(StopKind::Unverified, _)));
-        let mut lenient = Verification::default();
-        let unspoken = Work { must_show: false, ..work };
-        assert!(matches!(lenient.done(&known, &[], &unspoken), Word::NotYet(_)));
-        assert_eq!(lenient.done(&known, &[], &unspoken), Word::Accepted, "asked once, and no more");
-        let shown = Work { unshown: false, ..work };
-        assert_eq!(Verification::default().done(&known, &[], &shown), Word::Accepted);
+        assert!(matches!(gate.done(&known, &[], &work), DoneRuling::Ends(StopKind::Unverified, _)));
+        let mut lenient = VerificationGate::default();
+        let unspoken = RequestedWork { must_show: false, ..work };
+        assert!(matches!(lenient.done(&known, &[], &unspoken), DoneRuling::NotYet(_)));
+        assert_eq!(lenient.done(&known, &[], &unspoken), DoneRuling::Accepted, "asked once, and no more");
+        let shown = RequestedWork { unshown: false, ..work };
+        assert_eq!(VerificationGate::default().done(&known, &[], &shown), DoneRuling::Accepted);
     }
 
     #[test]
     fn where_no_runner_is_known_a_check_that_failed_and_is_all_that_was_changed_is_told() {
-        let failed = |known: &mut Known| {
-            known.ended(&Ended {
+        let failed = |known: &mut EvidenceMemory| {
+            known.ended(&CallEnding {
                 call: 1,
                 label: "sh ./check.sh",
                 command: true,
@@ -315,7 +329,7 @@ mod tests {
                 waits: false,
             });
         };
-        let work = Work {
+        let work = RequestedWork {
             changes: true,
             tests: false,
             named: &[],
@@ -327,18 +341,28 @@ mod tests {
         let mut alone = known(&[]);
         failed(&mut alone);
         alone.absorb(&write("c", "check.sh", "1", "2"), 1);
-        let mut gate = Verification::default();
+        let mut gate = VerificationGate::default();
         let word = gate.done(&alone, &[], &work);
-        assert!(matches!(word, Word::NotYet(why) if why.contains("check.sh") && why.contains("failed")));
-        assert!(matches!(gate.done(&alone, &[], &work), Word::Ends(StopKind::UserCheckpoint, _)));
+        assert!(
+            matches!(word, DoneRuling::NotYet(why) if why.contains("check.sh") && why.contains("failed"))
+        );
+        assert!(matches!(gate.done(&alone, &[], &work), DoneRuling::Ends(StopKind::UserCheckpoint, _)));
         let named = ["check.sh".to_owned()];
-        let wanted = Work { named: &named, ..work };
-        assert_eq!(Verification::default().done(&alone, &[], &wanted), Word::Accepted, "the goal names it");
+        let wanted = RequestedWork { named: &named, ..work };
+        assert_eq!(
+            VerificationGate::default().done(&alone, &[], &wanted),
+            DoneRuling::Accepted,
+            "the goal names it"
+        );
         alone.absorb(&change(), 1);
-        assert_eq!(Verification::default().done(&alone, &[], &work), Word::Accepted, "there is other work");
+        assert_eq!(
+            VerificationGate::default().done(&alone, &[], &work),
+            DoneRuling::Accepted,
+            "there is other work"
+        );
         let mut unfailed = known(&[]);
         unfailed.absorb(&write("c", "check.sh", "1", "2"), 1);
-        assert_eq!(Verification::default().done(&unfailed, &[], &work), Word::Accepted);
+        assert_eq!(VerificationGate::default().done(&unfailed, &[], &work), DoneRuling::Accepted);
     }
 
     #[test]
@@ -346,32 +370,32 @@ mod tests {
         for facts in
             [vec![change()], vec![check_ran("t", 0, &[]), change()], vec![change(), check_ran("u", 0, &[])]]
         {
-            let (known, mut gate) = (known(&facts), Verification::default());
-            assert_eq!(ask(&mut gate, &known, &one(false), "add x", false), Word::LookFirst);
+            let (known, mut gate) = (known(&facts), VerificationGate::default());
+            assert_eq!(ask(&mut gate, &known, &one(false), "add x", false), DoneRuling::LookFirst);
             assert!(gate.is_looking());
             assert_eq!(
                 ask(&mut gate, &known, &one(false), "add x", false),
-                Word::Accepted,
+                DoneRuling::Accepted,
                 "nothing came of it"
             );
             assert!(!gate.is_looking());
         }
-        let (known, mut gate) = (known(&[change()]), Verification::default());
-        assert_eq!(ask(&mut gate, &known, &one(true), "add x", false), Word::LookFirst);
+        let (known, mut gate) = (known(&[change()]), VerificationGate::default());
+        assert_eq!(ask(&mut gate, &known, &one(true), "add x", false), DoneRuling::LookFirst);
         assert!(
-            matches!(ask(&mut gate, &known, &one(true), "add x", false), Word::NotYet(_)),
+            matches!(ask(&mut gate, &known, &one(true), "add x", false), DoneRuling::NotYet(_)),
             "it was asked for"
         );
-        assert_eq!(first(&[], "fix x"), Word::LookFirst, "nothing was done");
+        assert_eq!(first(&[], "fix x"), DoneRuling::LookFirst, "nothing was done");
     }
 
     #[test]
     fn told_once_with_the_facts_and_then_it_ends() {
         let known = known(&[change(), check_ran("t", 1, &["case_a"])]);
         for (asked, end) in [(false, StopKind::Unverified), (true, StopKind::CheckFailed)] {
-            let mut gate = Verification::default();
+            let mut gate = VerificationGate::default();
             let why = match ask(&mut gate, &known, &one(asked), "add x", false) {
-                Word::NotYet(why) => why,
+                DoneRuling::NotYet(why) => why,
                 other => format!("{other:?}"),
             };
             assert!(
@@ -380,22 +404,22 @@ mod tests {
             );
             assert!(why.contains("Next step: repair") && why.contains("is not known"), "{why}");
             let again = ask(&mut gate, &known, &one(asked), "add x", false);
-            assert!(matches!(again, Word::Ends(kind, _) if kind == end));
+            assert!(matches!(again, DoneRuling::Ends(kind, _) if kind == end));
             gate.forget();
-            assert!(matches!(ask(&mut gate, &known, &one(asked), "add x", false), Word::NotYet(_)));
+            assert!(matches!(ask(&mut gate, &known, &one(asked), "add x", false), DoneRuling::NotYet(_)));
         }
     }
 
     #[test]
     fn luck_is_told_as_what_it_is() {
         let word = first(&[change(), check_ran("t", 1, &["case_a"]), check_ran("t", 0, &[])], "fix x");
-        assert!(matches!(word, Word::NotYet(why) if why.contains("luck") && why.contains("case_a")));
+        assert!(matches!(word, DoneRuling::NotYet(why) if why.contains("luck") && why.contains("case_a")));
     }
 
     #[test]
     fn tests_that_lost_lines_are_told_once_and_alone_need_a_person() {
         let path = "tests/test_a.py";
-        let weak = |facts: &[Fact]| {
+        let weak = |facts: &[SupervisorFact]| {
             let mut known = known(facts);
             known.shrunk_tests = vec![path.to_owned()];
             known
@@ -404,24 +428,24 @@ mod tests {
         let test = || write("c", path, "1", "2");
         let green = || check_ran("t", 0, &[]);
         let alone = weak(&[red(), test(), green()]);
-        let mut gate = Verification::default();
+        let mut gate = VerificationGate::default();
         let why = match ask(&mut gate, &alone, &one(false), "fix x", false) {
-            Word::NotYet(why) => why,
+            DoneRuling::NotYet(why) => why,
             other => format!("{other:?}"),
         };
         assert!(why.contains(path) && why.contains("case_a") && why.contains("Next step"), "{why}");
         let again = ask(&mut gate, &alone, &one(false), "fix x", false);
-        assert!(matches!(again, Word::Ends(StopKind::UserCheckpoint, _)));
+        assert!(matches!(again, DoneRuling::Ends(StopKind::UserCheckpoint, _)));
         let beside = weak(&[red(), test(), change(), green()]);
         assert_eq!(
             ask(&mut gate, &beside, &one(false), "fix x", false),
-            Word::Accepted,
+            DoneRuling::Accepted,
             "there is other work"
         );
-        let mut gate = Verification::default();
+        let mut gate = VerificationGate::default();
         let unfailed = weak(&[test(), green()]);
-        assert_eq!(ask(&mut gate, &unfailed, &one(false), "fix x", false), Word::Accepted);
+        assert_eq!(ask(&mut gate, &unfailed, &one(false), "fix x", false), DoneRuling::Accepted);
         let wanted = weak(&[red(), test(), green()]);
-        assert_eq!(ask(&mut gate, &wanted, &one(false), "fix x", true), Word::Accepted);
+        assert_eq!(ask(&mut gate, &wanted, &one(false), "fix x", true), DoneRuling::Accepted);
     }
 }

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use crate::correction::CorrectionKind;
-use crate::deviation::Reading;
-use crate::domain::Intent;
+use crate::deviation::DeviationReading;
+use crate::domain::GoalIntent;
 use crate::gate::suggested;
-use crate::graph::{Node, NodeStatus, TaskGraph};
-use crate::known::Try;
-use crate::phase::Stage;
-use crate::state::State;
+use crate::graph::{GraphNode, NodeStatus, TaskGraph};
+use crate::known::FailedCall;
+use crate::phase::EscalationStage;
+use crate::state::SupervisorState;
 
 /// Marks what the supervisor says.
 pub const RECOVERY_TAG: &str = "[System Recovery]";
@@ -20,7 +20,7 @@ pub const GRAPH_TAG: &str = "[TaskGraph]";
 const FACTS: usize = 6;
 
 /// All that is to be said now; nothing where the model is left alone.
-pub(crate) fn now(state: &State) -> Option<(CorrectionKind, String)> {
+pub(crate) fn now(state: &SupervisorState) -> Option<(CorrectionKind, String)> {
     if state.stopped().is_some() || !state.level().speaks() {
         return None;
     }
@@ -32,13 +32,15 @@ pub(crate) fn now(state: &State) -> Option<(CorrectionKind, String)> {
         return Some((CorrectionKind::NotDone, whole(state, "The work is not done.", false)));
     }
     match state.phase_state().saying() {
-        Stage::Advised => Some((CorrectionKind::Advice, whole(state, "Advice from what is known.", false))),
-        Stage::Noticed => {
+        EscalationStage::Advised => {
+            Some((CorrectionKind::Advice, whole(state, "Advice from what is known.", false)))
+        }
+        EscalationStage::Noticed => {
             let noticed = reasons(state.why());
             (!noticed.is_empty())
                 .then(|| (CorrectionKind::Notice, format!("{RECOVERY_TAG} Noticed: {}.", noticed.join("; "))))
         }
-        Stage::Quiet => {
+        EscalationStage::Quiet => {
             let graph = state.graph().filter(|_| state.binds() || state.level().wants_proof())?;
             Some((CorrectionKind::GraphHint, hint(graph, graph.current()?, state)))
         }
@@ -46,7 +48,7 @@ pub(crate) fn now(state: &State) -> Option<(CorrectionKind, String)> {
 }
 
 /// Goal, reasons, facts, plan, the one next step, and what is in vain.
-fn whole(state: &State, head: &str, plan_too: bool) -> String {
+fn whole(state: &SupervisorState, head: &str, plan_too: bool) -> String {
     let mut text = format!("{RECOVERY_TAG} {head}\n");
     line(&mut text, &format!("Goal: {}", state.goal()));
     let noticed = reasons(state.why());
@@ -66,7 +68,7 @@ fn whole(state: &State, head: &str, plan_too: bool) -> String {
 }
 
 /// The current step: what it is, how far the plan is, what ends it.
-fn hint(graph: &TaskGraph, node: &Node, state: &State) -> String {
+fn hint(graph: &TaskGraph, node: &GraphNode, state: &SupervisorState) -> String {
     let mut text = format!("{GRAPH_TAG} Current step: {} ({})\n", node.title, node.kind.name());
     line(&mut text, &format!("Progress: {}%", graph.progress()));
     if state.binds() {
@@ -76,7 +78,7 @@ fn hint(graph: &TaskGraph, node: &Node, state: &State) -> String {
 }
 
 /// The next cheapest experiment, from what is known.
-pub(crate) fn next(state: &State) -> String {
+pub(crate) fn next(state: &SupervisorState) -> String {
     let known = state.known();
     if state.git().is_unsafe() {
         return "settle the repository first: `git status` says what is under way or in conflict".to_owned();
@@ -101,7 +103,7 @@ pub(crate) fn next(state: &State) -> String {
             green.command
         ),
         (None, Some(check)) if changed => format!("run `{check}` on what you changed"),
-        _ if state.intent() == Intent::Question || state.intent() == Intent::Inspect => {
+        _ if state.intent() == GoalIntent::Question || state.intent() == GoalIntent::Inspect => {
             "answer with what you know, and say what is not known".to_owned()
         }
         _ if changed => "run something that shows whether it works, and show what it says".to_owned(),
@@ -112,7 +114,7 @@ pub(crate) fn next(state: &State) -> String {
 }
 
 /// Why a call that is proven to be futile is not executed, this once.
-pub(crate) fn futile(one: &Try) -> String {
+pub(crate) fn futile(one: &FailedCall) -> String {
     let exit = one.exit.map(|exit| format!(" with exit code {exit}")).unwrap_or_default();
     let said = if one.says.is_empty() { String::new() } else { format!(": {}", one.says) };
     format!(
@@ -123,7 +125,7 @@ pub(crate) fn futile(one: &Try) -> String {
 }
 
 /// The same for a call that is executed all the same.
-pub(crate) fn called_in_vain(one: &Try) -> String {
+pub(crate) fn called_in_vain(one: &FailedCall) -> String {
     let exit = one.exit.map(|exit| format!(" with exit code {exit}")).unwrap_or_default();
     let said = if one.says.is_empty() { String::new() } else { format!(": {}", one.says) };
     format!(
@@ -134,7 +136,7 @@ pub(crate) fn called_in_vain(one: &Try) -> String {
 }
 
 /// Why a step does not let a call through.
-pub(crate) fn against(node: &Node, class: &str, is_spent: bool) -> String {
+pub(crate) fn against(node: &GraphNode, class: &str, is_spent: bool) -> String {
     let step = format!("the current step is {} ({})", node.kind.name(), node.title);
     if is_spent {
         return format!("Not executed: {step} and it has had its calls for this round. Say what you found.");
@@ -143,16 +145,16 @@ pub(crate) fn against(node: &Node, class: &str, is_spent: bool) -> String {
 }
 
 /// The note on a call that is beside the current step.
-pub(crate) fn beside(node: &Node) -> String {
+pub(crate) fn beside(node: &GraphNode) -> String {
     format!("Note: the current step is {} ({}). Use: {}.", node.kind.name(), node.title, suggested(node.kind))
 }
 
-fn reasons(readings: &[Reading]) -> Vec<String> {
+fn reasons(readings: &[DeviationReading]) -> Vec<String> {
     readings.iter().map(reason).collect()
 }
 
 /// A signal in words.
-pub(crate) fn reason(reading: &Reading) -> String {
+pub(crate) fn reason(reading: &DeviationReading) -> String {
     reading.signal.words(reading.value)
 }
 
@@ -165,11 +167,11 @@ fn list(before: &str, items: &[String]) -> String {
     if items.is_empty() { String::new() } else { format!("{before}{}", items.join(", ")) }
 }
 
-fn in_vain(one: &Try) -> String {
+fn in_vain(one: &FailedCall) -> String {
     format!("`{}` ({} times on this state)", one.label, one.count)
 }
 
-fn facts(text: &mut String, state: &State) {
+fn facts(text: &mut String, state: &SupervisorState) {
     let known = state.known();
     let mut found: Vec<String> = Vec::new();
     for check in known.checks().iter().filter(|check| !check.ok).take(FACTS) {

@@ -1,6 +1,6 @@
 //! Whoever asked for work, when they have a trace of their own: the W3C's `traceparent` and `tracestate`.
 
-use crate::span::{Place, Span, SpanId, TraceId};
+use crate::span::{SpanId, SpanParent, TraceId, TraceSpan};
 
 /// The longest state that is carried on; the standard asks for no more.
 const LONGEST_STATE: usize = 512;
@@ -11,13 +11,13 @@ const LENGTH: usize = 2 + 1 + 32 + 1 + 16 + 1 + 2;
 
 /// The span on whose behalf something is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    place: Place,
+pub struct TraceCaller {
+    place: SpanParent,
     sampled: bool,
     state: Option<String>,
 }
 
-impl Caller {
+impl TraceCaller {
     /// Reads the two headers, or the variables of the same names; nothing when the first is not what the standard says.
     pub fn read(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
         let text = traceparent.trim();
@@ -30,13 +30,13 @@ impl Caller {
         if !more.is_empty() && (version == 0 || !more.starts_with('-')) {
             return None;
         }
-        let place = Place { trace: TraceId::read(trace)?, parent: Some(SpanId::read(span)?) };
+        let place = SpanParent { trace: TraceId::read(trace)?, parent: Some(SpanId::read(span)?) };
         let state = tracestate.map(str::trim).filter(|state| is_state(state)).map(str::to_owned);
         Some(Self { place, sampled: byte(flags)? & 1 == 1, state })
     }
 
     /// Where work belongs that is done for it.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SpanParent {
         self.place
     }
 
@@ -46,7 +46,7 @@ impl Caller {
     }
 
     /// Lets spans carry the state on.
-    pub fn mark(&self, spans: &mut [Span]) {
+    pub fn mark(&self, spans: &mut [TraceSpan]) {
         spans.iter_mut().for_each(|span| span.state.clone_from(&self.state));
     }
 }
@@ -82,7 +82,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::span::Kind;
+    use crate::span::SpanKind;
 
     const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
     const SPAN: &str = "00f067aa0ba902b7";
@@ -90,18 +90,19 @@ mod tests {
     #[test]
     fn the_standard_s_own_example_is_read() {
         let caller =
-            Caller::read(&format!("00-{TRACE}-{SPAN}-01"), Some("congo=t61rcWkgMzE, rojo=00f0")).unwrap();
+            TraceCaller::read(&format!("00-{TRACE}-{SPAN}-01"), Some("congo=t61rcWkgMzE, rojo=00f0"))
+                .unwrap();
         assert_eq!(caller.place().trace.to_string(), TRACE);
         assert_eq!(caller.place().parent.unwrap().to_string(), SPAN);
         assert!(caller.is_sampled());
-        let mut spans = [Span::new(caller.place(), "x", Kind::Internal, 1, 2)];
+        let mut spans = [TraceSpan::new(caller.place(), "x", SpanKind::Internal, 1, 2)];
         caller.mark(&mut spans);
         assert_eq!(spans[0].state.as_deref(), Some("congo=t61rcWkgMzE, rojo=00f0"));
-        assert!(!Caller::read(&format!("00-{TRACE}-{SPAN}-00"), None).unwrap().is_sampled());
+        assert!(!TraceCaller::read(&format!("00-{TRACE}-{SPAN}-00"), None).unwrap().is_sampled());
         // Other flags say nothing about it.
-        assert!(!Caller::read(&format!("00-{TRACE}-{SPAN}-02"), None).unwrap().is_sampled());
+        assert!(!TraceCaller::read(&format!("00-{TRACE}-{SPAN}-02"), None).unwrap().is_sampled());
         // A later version may have more to say.
-        assert!(Caller::read(&format!("cc-{TRACE}-{SPAN}-01-what-comes"), None).unwrap().is_sampled());
+        assert!(TraceCaller::read(&format!("cc-{TRACE}-{SPAN}-01-what-comes"), None).unwrap().is_sampled());
     }
 
     #[test]
@@ -123,13 +124,14 @@ mod tests {
             format!("00-{SPAN}-{TRACE}-01"),
             format!("00-{}ä-{SPAN}-01", &TRACE[..30]),
         ] {
-            assert_eq!(Caller::read(&wrong, None), None, "{wrong}");
+            assert_eq!(TraceCaller::read(&wrong, None), None, "{wrong}");
         }
     }
 
     #[test]
     fn a_state_that_is_none_is_not_carried_on() {
-        let state = |text: &str| Caller::read(&format!("00-{TRACE}-{SPAN}-01"), Some(text)).unwrap().state;
+        let state =
+            |text: &str| TraceCaller::read(&format!("00-{TRACE}-{SPAN}-01"), Some(text)).unwrap().state;
         for fine in ["a=1", "a=1,b@c=2", "tenant@vendor=x y", ",a=1,"] {
             assert_eq!(state(fine).as_deref(), Some(fine));
         }
@@ -145,12 +147,12 @@ mod tests {
     proptest! {
         #[test]
         fn anything_can_be_said(parent in ".{0,70}", state in ".{0,40}") {
-            let _ = Caller::read(&parent, Some(&state));
+            let _ = TraceCaller::read(&parent, Some(&state));
         }
 
         #[test]
         fn what_is_read_is_what_was_written(trace in "[0-9a-f]{31}[1-9a-f]", span in "[0-9a-f]{15}[1-9a-f]", flags in 0_u8..) {
-            let caller = Caller::read(&format!("00-{trace}-{span}-{flags:02x}"), None).unwrap();
+            let caller = TraceCaller::read(&format!("00-{trace}-{span}-{flags:02x}"), None).unwrap();
             prop_assert_eq!(caller.place().trace.to_string(), trace);
             prop_assert_eq!(caller.place().parent.unwrap().to_string(), span);
             prop_assert_eq!(caller.is_sampled(), flags % 2 == 1);

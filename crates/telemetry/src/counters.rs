@@ -12,11 +12,11 @@ pub const BOUNDS: [u64; 10] =
 
 /// Counts starts, failures, retries and times, by mode.
 #[derive(Debug, Default)]
-pub struct Counters(Mutex<BTreeMap<String, Counts>>);
+pub struct Counters(Mutex<BTreeMap<String, ModeCounts>>);
 
 /// The numbers of one mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ModeCounts {
     /// Requests that were started.
     pub invocations: u64,
     /// Those that failed.
@@ -29,7 +29,7 @@ pub struct Counts {
     pub latency_sum: u64,
 }
 
-impl Counts {
+impl ModeCounts {
     /// Requests that have ended.
     pub fn ended(&self) -> u64 {
         self.latency.iter().sum()
@@ -51,7 +51,7 @@ impl Counts {
 
 impl Counters {
     /// All numbers as they are this moment, by mode.
-    pub fn all(&self) -> BTreeMap<String, Counts> {
+    pub fn all(&self) -> BTreeMap<String, ModeCounts> {
         self.lock().clone()
     }
 
@@ -59,7 +59,7 @@ impl Counters {
     pub fn render(&self) -> String {
         let all = self.all();
         let mut text = String::new();
-        let mut counter = |name: &str, help: &str, of: fn(&Counts) -> u64| {
+        let mut counter = |name: &str, help: &str, of: fn(&ModeCounts) -> u64| {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
             for (mode, counts) in &all {
                 let _ = writeln!(text, "{name}{{mode=\"{}\"}} {}", label(mode), of(counts));
@@ -84,7 +84,7 @@ impl Counters {
         text
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Counts>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, ModeCounts>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

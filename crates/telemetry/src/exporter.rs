@@ -6,21 +6,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, chan
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::counters::Counts;
-use crate::sending::{Item, Shared, lock};
-use crate::settings::Settings;
-use crate::span::Span;
+use crate::counters::ModeCounts;
+use crate::sending::{ExportItem, ExporterState, lock};
+use crate::settings::TelemetrySettings;
+use crate::span::TraceSpan;
 
 /// What may wait to be sent; more is dropped.
 const QUEUE: usize = 256;
 
 /// Says something to a person.
-pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
+pub type NoticeSink = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Sends spans and counts. Giving it something never waits; it is [`finish`](Self::finish)ed at the end of the process.
 pub struct Exporter {
-    shared: Arc<Shared>,
-    queue: Mutex<Option<SyncSender<Item>>>,
+    shared: Arc<ExporterState>,
+    queue: Mutex<Option<SyncSender<ExportItem>>>,
     over: Mutex<Option<Receiver<()>>>,
 }
 
@@ -33,9 +33,9 @@ impl fmt::Debug for Exporter {
 impl Exporter {
     /// Nothing is started before there is something to send; `tell` hears of the first trouble, and at the end of all that
     /// was not delivered.
-    pub fn new(settings: Settings, tell: Tell) -> Self {
+    pub fn new(settings: TelemetrySettings, tell: NoticeSink) -> Self {
         Self {
-            shared: Arc::new(Shared::new(settings, tell)),
+            shared: Arc::new(ExporterState::new(settings, tell)),
             queue: Mutex::default(),
             over: Mutex::default(),
         }
@@ -47,16 +47,16 @@ impl Exporter {
     }
 
     /// Sends spans, some time soon.
-    pub fn spans(&self, spans: Vec<Span>) {
+    pub fn spans(&self, spans: Vec<TraceSpan>) {
         if self.traces() && !spans.is_empty() {
-            self.put(Item::Spans(spans));
+            self.put(ExportItem::Spans(spans));
         }
     }
 
     /// Sends all counts as they are now, some time soon.
-    pub fn counts(&self, counts: BTreeMap<String, Counts>) {
+    pub fn counts(&self, counts: BTreeMap<String, ModeCounts>) {
         if self.shared.settings.metrics.is_some() {
-            self.put(Item::Counts(counts));
+            self.put(ExportItem::Counts(counts));
         }
     }
 
@@ -65,11 +65,12 @@ impl Exporter {
         self.shared.end_at(Instant::now() + patience);
         drop(lock(&self.queue).take());
         let Some(over) = lock(&self.over).take() else { return };
+        // A deadline: the end of the process does not wait longer for a collector.
         let late = over.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
         self.shared.tell_lost(late);
     }
 
-    fn put(&self, item: Item) {
+    fn put(&self, item: ExportItem) {
         if self.shared.is_ending() {
             return;
         }
@@ -85,7 +86,7 @@ impl Exporter {
         }
     }
 
-    fn start(&self) -> Option<SyncSender<Item>> {
+    fn start(&self) -> Option<SyncSender<ExportItem>> {
         let (sender, items) = sync_channel(QUEUE);
         let (over, is_over) = channel();
         let shared = Arc::clone(&self.shared);

@@ -1,15 +1,12 @@
 //! One POST at a time, with the certificates this machine trusts.
 
-use std::error::Error as _;
-use std::sync::Arc;
 use std::time::Duration;
 
+use holon_http::{ClientSettings, innermost};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
 
 use crate::retry;
-use crate::settings::{Settings, without_user};
+use crate::settings::{TelemetrySettings, without_user};
 
 /// A collector is near, or it is not worth waiting for.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -18,7 +15,7 @@ const WHOLE: Duration = Duration::from_secs(5);
 const ANSWER: usize = 64 * 1024;
 
 /// Why something was not taken.
-pub(crate) struct Refused {
+pub(crate) struct SendRefusal {
     /// In words without any header.
     pub(crate) words: String,
     /// Whether the same may be taken another time.
@@ -28,27 +25,18 @@ pub(crate) struct Refused {
 }
 
 /// Sends bodies; what goes wrong is told in words without any header.
-pub(crate) struct Client {
+pub(crate) struct CollectorClient {
     client: reqwest::Client,
     headers: HeaderMap,
 }
 
-impl Client {
-    pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
+impl CollectorClient {
+    pub(crate) fn new(settings: &TelemetrySettings) -> Result<Self, String> {
         let urls = || [&settings.traces, &settings.metrics].into_iter().flatten();
         let encrypted = urls().any(|url| url.starts_with("https://"));
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(trusted(encrypted)?)
-            .user_agent(concat!("holon/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .timeout(WHOLE)
-            // Whoever answers must not be able to send it, headers included, somewhere else.
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false);
-        if urls().all(|url| is_here(url)) {
-            builder = builder.no_proxy();
-        }
-        let client = builder.build().map_err(|error| causes(&error))?;
+        let loopback = urls().all(|url| is_here(url));
+        let client = ClientSettings { encrypted, loopback, connect: CONNECT, whole: Some(WHOLE) };
+        let client = client.client()?;
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in &settings.headers {
@@ -62,7 +50,7 @@ impl Client {
     }
 
     /// Delivers a body once; gives back how many spans or numbers of it were not taken, or why none was.
-    pub(crate) async fn post(&self, url: &str, body: String) -> Result<u64, Refused> {
+    pub(crate) async fn post(&self, url: &str, body: String) -> Result<u64, SendRefusal> {
         let place = without_user(url);
         let sent = self.client.post(url).headers(self.headers.clone()).body(body).send().await;
         match sent {
@@ -72,11 +60,11 @@ impl Client {
                 let header = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
                 let after = header.and_then(|text| retry::asked(text, jiff::Timestamp::now().as_second()));
                 let words = format!("{place} answers with status {status}");
-                Err(Refused { words, passing: retry::is_passing(status), after })
+                Err(SendRefusal { words, passing: retry::is_passing(status), after })
             }
             Err(error) => {
-                let words = format!("{place}: {}", causes(&error.without_url()));
-                Err(Refused { words, passing: true, after: None })
+                let words = format!("{place}: {}", innermost(&error));
+                Err(SendRefusal { words, passing: true, after: None })
             }
         }
     }
@@ -105,36 +93,12 @@ fn rejected(answer: &[u8]) -> u64 {
     number("rejectedSpans").or_else(|| number("rejectedDataPoints")).unwrap_or(0)
 }
 
-fn trusted(encrypted: bool) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    if encrypted {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if roots.is_empty() {
-            return Err("this machine trusts no certificates: install `ca-certificates`".to_owned());
-        }
-    }
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| format!("encryption cannot be set up: {error}"))?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
-}
-
 /// Whether an address is on this machine.
 fn is_here(url: &str) -> bool {
     let host =
         reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
-/// The innermost cause, which says most.
-fn causes(error: &reqwest::Error) -> String {
-    let mut inner: &dyn std::error::Error = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    let outer = if error.is_timeout() { "no answer in time" } else { "it cannot be reached" };
-    if error.source().is_some() { format!("{outer} ({inner})") } else { outer.to_owned() }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What is told to whoever watches: counts by mode, spans of runs, and their way to a collector.
 //!
-//! Events become spans ([`Trace`]), spans and counts become OTLP ([`otlp`]): all of that is pure. Only [`Exporter`] talks
+//! Events become spans ([`RunTrace`]), spans and counts become OTLP ([`otlp`]): all of that is pure. Only [`Exporter`] talks
 //! to a network, on a thread of its own, and nothing ever waits for it but the end of the process, and that not for long.
 //! No span holds a word of a conversation: names, numbers, times and sorts of failure are all there is.
 
@@ -16,10 +16,10 @@ mod settings;
 mod span;
 mod trace;
 
-pub use caller::Caller;
-pub use counters::{BOUNDS, Counters, Counts};
-pub use exporter::{Exporter, Tell};
-pub use observer::{Both, Observer, Under, wanted};
-pub use settings::{Settings, SettingsError, header_values};
-pub use span::{Attribute, Kind, Place, Span, SpanId, TraceId};
-pub use trace::{Trace, moment, now};
+pub use caller::TraceCaller;
+pub use counters::{BOUNDS, Counters, ModeCounts};
+pub use exporter::{Exporter, NoticeSink};
+pub use observer::{CallerObserver, Observer, ObserverPair, wanted};
+pub use settings::{TelemetrySettings, TelemetrySettingsError, header_values};
+pub use span::{SpanAttribute, SpanId, SpanKind, SpanParent, TraceId, TraceSpan};
+pub use trace::{RunTrace, moment, now};

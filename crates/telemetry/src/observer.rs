@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::caller::Caller;
-use crate::span::Span;
+use crate::caller::TraceCaller;
+use crate::span::TraceSpan;
 
 /// Hears of work in modes while it goes on; it must neither fail nor wait.
 pub trait Observer: Debug + Send + Sync {
@@ -23,29 +23,29 @@ pub trait Observer: Debug + Send + Sync {
     }
 
     /// On whose behalf everything is done, when they said so.
-    fn caller(&self) -> Option<&Caller> {
+    fn caller(&self) -> Option<&TraceCaller> {
         None
     }
 
     /// Spans that are over.
-    fn spans(&self, _spans: Vec<Span>) {}
+    fn spans(&self, _spans: Vec<TraceSpan>) {}
 }
 
 /// Whether spans shall be made: somebody takes them, and whoever asked wants its trace to be seen.
 pub fn wanted(observer: &dyn Observer) -> bool {
-    observer.traces() && observer.caller().is_none_or(Caller::is_sampled)
+    observer.traces() && observer.caller().is_none_or(TraceCaller::is_sampled)
 }
 
 /// Tells another one of work that is done on somebody's behalf, or on nobody's.
 #[derive(Debug)]
-pub struct Under {
+pub struct CallerObserver {
     /// On whose.
-    pub caller: Option<Caller>,
+    pub caller: Option<TraceCaller>,
     /// Who is told.
     pub to: Arc<dyn Observer>,
 }
 
-impl Observer for Under {
+impl Observer for CallerObserver {
     fn logged(&self, line: &str) {
         self.to.logged(line);
     }
@@ -62,20 +62,20 @@ impl Observer for Under {
         self.to.traces()
     }
 
-    fn caller(&self) -> Option<&Caller> {
+    fn caller(&self) -> Option<&TraceCaller> {
         self.caller.as_ref()
     }
 
-    fn spans(&self, spans: Vec<Span>) {
+    fn spans(&self, spans: Vec<TraceSpan>) {
         self.to.spans(spans);
     }
 }
 
 /// Tells two.
 #[derive(Debug)]
-pub struct Both(pub Arc<dyn Observer>, pub Arc<dyn Observer>);
+pub struct ObserverPair(pub Arc<dyn Observer>, pub Arc<dyn Observer>);
 
-impl Observer for Both {
+impl Observer for ObserverPair {
     fn logged(&self, line: &str) {
         self.0.logged(line);
         self.1.logged(line);
@@ -95,11 +95,11 @@ impl Observer for Both {
         self.0.traces() || self.1.traces()
     }
 
-    fn caller(&self) -> Option<&Caller> {
+    fn caller(&self) -> Option<&TraceCaller> {
         self.0.caller().or_else(|| self.1.caller())
     }
 
-    fn spans(&self, spans: Vec<Span>) {
+    fn spans(&self, spans: Vec<TraceSpan>) {
         match (self.0.traces(), self.1.traces()) {
             (true, true) => {
                 self.0.spans(spans.clone());

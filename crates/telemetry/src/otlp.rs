@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::counters::{BOUNDS, Counts};
-use crate::span::{Attribute, Kind, Span};
+use crate::counters::{BOUNDS, ModeCounts};
+use crate::span::{SpanAttribute, SpanKind, TraceSpan};
 
 /// What the numbers and spans of this process are told under.
 pub const SCOPE: &str = "holon";
@@ -20,7 +20,7 @@ pub enum Temporality {
 }
 
 /// The body for `/v1/traces`.
-pub fn traces(resource: &[(String, String)], spans: &[Span]) -> Value {
+pub fn traces(resource: &[(String, String)], spans: &[TraceSpan]) -> Value {
     let spans: Vec<Value> = spans.iter().map(span).collect();
     json!({"resourceSpans": [{
         "resource": self::resource(resource),
@@ -31,7 +31,7 @@ pub fn traces(resource: &[(String, String)], spans: &[Span]) -> Value {
 /// The body for `/v1/metrics`: all counts between two moments, in nanoseconds since 1970.
 pub fn metrics(
     resource: &[(String, String)],
-    counts: &BTreeMap<String, Counts>,
+    counts: &BTreeMap<String, ModeCounts>,
     (start_ns, now_ns): (u64, u64),
     temporality: Temporality,
 ) -> Value {
@@ -42,7 +42,7 @@ pub fn metrics(
             "startTimeUnixNano": start_ns.to_string(), "timeUnixNano": now_ns.to_string(),
         })
     };
-    let sum = |name: &str, description: &str, of: fn(&Counts) -> u64| {
+    let sum = |name: &str, description: &str, of: fn(&ModeCounts) -> u64| {
         let points: Vec<Value> = counts
             .iter()
             .map(|(mode, counts)| {
@@ -90,14 +90,14 @@ fn resource(attributes: &[(String, String)]) -> Value {
     json!({ "attributes": attributes })
 }
 
-fn span(span: &Span) -> Value {
+fn span(span: &TraceSpan) -> Value {
     let attributes: Vec<Value> =
         span.attributes.iter().map(|(key, known)| json!({"key": key, "value": value(known)})).collect();
     let mut told = json!({
         "traceId": span.place.trace.to_string(),
         "spanId": span.id.to_string(),
         "name": span.name,
-        "kind": match span.kind { Kind::Internal => 1, Kind::Client => 3 },
+        "kind": match span.kind { SpanKind::Internal => 1, SpanKind::Client => 3 },
         "startTimeUnixNano": span.start_ns.to_string(),
         "endTimeUnixNano": span.end_ns.to_string(),
         "attributes": attributes,
@@ -115,12 +115,12 @@ fn span(span: &Span) -> Value {
     told
 }
 
-fn value(known: &Attribute) -> Value {
+fn value(known: &SpanAttribute) -> Value {
     match known {
-        Attribute::Text(text) => json!({ "stringValue": text }),
-        Attribute::Number(number) => json!({ "intValue": number.to_string() }),
-        Attribute::Flag(flag) => json!({ "boolValue": flag }),
-        Attribute::List(words) => {
+        SpanAttribute::Text(text) => json!({ "stringValue": text }),
+        SpanAttribute::Number(number) => json!({ "intValue": number.to_string() }),
+        SpanAttribute::Flag(flag) => json!({ "boolValue": flag }),
+        SpanAttribute::List(words) => {
             let values: Vec<Value> = words.iter().map(|word| json!({ "stringValue": word })).collect();
             json!({"arrayValue": {"values": values}})
         }
@@ -130,25 +130,26 @@ fn value(known: &Attribute) -> Value {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::panic)]
-    use holon_testkit::collector::{Number, decode_metrics, decode_traces};
+    use holon_testkit::collector::{MetricNumber, decode_metrics, decode_traces};
 
     use super::*;
     use crate::counters::Counters;
     use crate::observer::Observer;
-    use crate::span::{Place, SpanId, TraceId};
+    use crate::span::{SpanId, SpanParent, TraceId};
 
     #[test]
     fn spans_are_what_the_protocol_says() {
         let trace = TraceId::random();
-        let whole = Span::new(Place { trace, parent: None }, "orchestrate", Kind::Internal, 5, 9);
+        let whole =
+            TraceSpan::new(SpanParent { trace, parent: None }, "orchestrate", SpanKind::Internal, 5, 9);
         let parent = Some(whole.id);
-        let part = Span::new(Place { trace, parent }, "chat m", Kind::Client, 6, 8)
+        let part = TraceSpan::new(SpanParent { trace, parent }, "chat m", SpanKind::Client, 6, 8)
             .with("a", "text")
             .with("b", 7)
             .with("c", true)
-            .with("d", Attribute::List(vec!["x".into(), "y".into()]))
+            .with("d", SpanAttribute::List(vec!["x".into(), "y".into()]))
             .failed(Some("timeout"));
-        let part = Span { state: Some("a=1".into()), ..part };
+        let part = TraceSpan { state: Some("a=1".into()), ..part };
         let resource = [("service.name".to_owned(), "holon".to_owned())];
         let spans = decode_traces(&traces(&resource, &[whole.clone(), part.clone()]));
         assert_eq!(spans.len(), 2);
@@ -179,9 +180,9 @@ mod tests {
                 .number
         };
         for name in ["mode_invocations_total", "mode_failures_total", "mode_retries_total"] {
-            assert_eq!(of(name), &Number::Sum(1), "{name}");
+            assert_eq!(of(name), &MetricNumber::Sum(1), "{name}");
         }
-        let Number::Histogram { count, sum, buckets, bounds } = of("mode_latency_ms") else {
+        let MetricNumber::Histogram { count, sum, buckets, bounds } = of("mode_latency_ms") else {
             panic!("{told:?}")
         };
         assert_eq!((*count, *sum, buckets[2], bounds[2]), (1, 300.0, 1, 1000.0));

@@ -8,28 +8,28 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::counters::Counts;
-use crate::exporter::Tell;
-use crate::http::{Client, Refused};
+use crate::counters::ModeCounts;
+use crate::exporter::NoticeSink;
+use crate::http::{CollectorClient, SendRefusal};
 use crate::otlp::{self, Temporality};
 use crate::retry;
-use crate::settings::Settings;
-use crate::span::{Span, SpanId};
+use crate::settings::TelemetrySettings;
+use crate::span::{SpanId, TraceSpan};
 use crate::trace::now;
 
 /// Spans of one request to the collector.
 const BATCH: usize = 1024;
 
 /// Something to be sent.
-pub(crate) enum Item {
-    Spans(Vec<Span>),
-    Counts(BTreeMap<String, Counts>),
+pub(crate) enum ExportItem {
+    Spans(Vec<TraceSpan>),
+    Counts(BTreeMap<String, ModeCounts>),
 }
 
 /// What the one who gives and the thread that sends both know.
-pub(crate) struct Shared {
-    pub(crate) settings: Settings,
-    tell: Tell,
+pub(crate) struct ExporterState {
+    pub(crate) settings: TelemetrySettings,
+    tell: NoticeSink,
     told: AtomicBool,
     /// When nobody waits any more; set at the end of the process.
     end: Mutex<Option<Instant>>,
@@ -44,13 +44,13 @@ pub(crate) struct Shared {
 }
 
 /// The counts that were delivered last, and when.
-struct Delivered {
-    counts: BTreeMap<String, Counts>,
+struct DeliveredCounts {
+    counts: BTreeMap<String, ModeCounts>,
     at_ns: u64,
 }
 
-impl Shared {
-    pub(crate) fn new(settings: Settings, tell: Tell) -> Self {
+impl ExporterState {
+    pub(crate) fn new(settings: TelemetrySettings, tell: NoticeSink) -> Self {
         Self {
             settings,
             tell,
@@ -75,16 +75,16 @@ impl Shared {
     }
 
     /// Something was taken to be sent.
-    pub(crate) fn took(&self, item: &Item) {
+    pub(crate) fn took(&self, item: &ExportItem) {
         match item {
-            Item::Spans(spans) => _ = self.waiting.fetch_add(spans.len() as u64, Ordering::Relaxed),
-            Item::Counts(_) => self.counts_wait.store(true, Ordering::Relaxed),
+            ExportItem::Spans(spans) => _ = self.waiting.fetch_add(spans.len() as u64, Ordering::Relaxed),
+            ExportItem::Counts(_) => self.counts_wait.store(true, Ordering::Relaxed),
         }
     }
 
     /// Something that was taken is not going to be delivered. Counts are told again by those that come after.
-    pub(crate) fn lost(&self, item: &Item) {
-        if let Item::Spans(spans) = item {
+    pub(crate) fn lost(&self, item: &ExportItem) {
+        if let ExportItem::Spans(spans) = item {
             self.gone(spans.len(), spans.len() as u64);
         }
     }
@@ -123,8 +123,8 @@ impl Shared {
         }
     }
 
-    pub(crate) fn work(&self, items: &Receiver<Item>) {
-        let client = Client::new(&self.settings);
+    pub(crate) fn work(&self, items: &Receiver<ExportItem>) {
+        let client = CollectorClient::new(&self.settings);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let (client, runtime) = match (client, runtime) {
             (Ok(client), Ok(runtime)) => (client, runtime),
@@ -135,14 +135,14 @@ impl Shared {
                 return;
             }
         };
-        let mut delivered = Delivered { counts: BTreeMap::new(), at_ns: now() };
+        let mut delivered = DeliveredCounts { counts: BTreeMap::new(), at_ns: now() };
         while let Ok(first) = items.recv() {
             let (mut spans, mut counts) = (Vec::new(), None);
             for item in std::iter::once(first).chain(items.try_iter()) {
                 match item {
-                    Item::Spans(more) => spans.extend(more),
+                    ExportItem::Spans(more) => spans.extend(more),
                     // The newest say all that the others said.
-                    Item::Counts(newest) => counts = Some(newest),
+                    ExportItem::Counts(newest) => counts = Some(newest),
                 }
             }
             runtime.block_on(async {
@@ -154,7 +154,7 @@ impl Shared {
         }
     }
 
-    async fn send_spans(&self, client: &Client, spans: &[Span]) {
+    async fn send_spans(&self, client: &CollectorClient, spans: &[TraceSpan]) {
         let Some(url) = &self.settings.traces else { return };
         for batch in spans.chunks(BATCH) {
             let body = otlp::traces(&self.settings.resource, batch).to_string();
@@ -164,14 +164,19 @@ impl Shared {
         }
     }
 
-    async fn send_counts(&self, client: &Client, counts: BTreeMap<String, Counts>, before: &mut Delivered) {
+    async fn send_counts(
+        &self,
+        client: &CollectorClient,
+        counts: BTreeMap<String, ModeCounts>,
+        before: &mut DeliveredCounts,
+    ) {
         let Some(url) = &self.settings.metrics else { return };
         let temporality = self.settings.temporality;
         let at_ns = now();
         let told = match temporality {
             Temporality::Cumulative => counts.clone(),
             Temporality::Delta => {
-                let nothing = Counts::default();
+                let nothing = ModeCounts::default();
                 let of = |mode: &String| before.counts.get(mode).unwrap_or(&nothing);
                 counts.iter().map(|(mode, counts)| (mode.clone(), counts.since(of(mode)))).collect()
             }
@@ -180,15 +185,15 @@ impl Shared {
         if self.deliver(client, url, body.to_string()).await == Some(0) {
             self.counts_wait.store(false, Ordering::Relaxed);
             if temporality == Temporality::Delta {
-                *before = Delivered { counts, at_ns };
+                *before = DeliveredCounts { counts, at_ns };
             }
         }
     }
 
     /// Delivers a body, also on a later try; gives back how much of it was not taken, and nothing when none was.
-    async fn deliver(&self, client: &Client, url: &str, body: String) -> Option<u64> {
+    async fn deliver(&self, client: &CollectorClient, url: &str, body: String) -> Option<u64> {
         for tried in 1.. {
-            let Refused { words, passing, after } = match client.post(url, body.clone()).await {
+            let SendRefusal { words, passing, after } = match client.post(url, body.clone()).await {
                 Ok(rejected) => {
                     self.answers.store(true, Ordering::Relaxed);
                     if rejected > 0 {

@@ -7,7 +7,7 @@ use crate::span::TraceId;
 
 /// Where to send, and under which name.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct TelemetrySettings {
     /// The URL for spans.
     pub traces: Option<String>,
     /// The URL for counts.
@@ -20,7 +20,7 @@ pub struct Settings {
     pub temporality: Temporality,
 }
 
-impl std::fmt::Debug for Settings {
+impl std::fmt::Debug for TelemetrySettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings")
             .field("traces", &self.traces)
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Settings {
 
 /// Why nothing can be sent as things are configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
+pub enum TelemetrySettingsError {
     /// The address is none.
     #[error("`{0}` is no address of a collector: write it like http://127.0.0.1:4318")]
     Address(String),
@@ -48,12 +48,12 @@ pub enum SettingsError {
     Headers,
 }
 
-impl Settings {
+impl TelemetrySettings {
     /// What holds; nothing when nobody said where to. `configured` is the user's own `telemetry.otlp_endpoint`.
     pub fn read(
         configured: Option<&str>,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Option<Self>, SettingsError> {
+    ) -> Result<Option<Self>, TelemetrySettingsError> {
         let said = |name: &str| variable(name).map(|v| v.trim().to_owned()).filter(|v| !v.is_empty());
         if said("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return Ok(None);
@@ -76,10 +76,10 @@ impl Settings {
         }
         let protocol = said("OTEL_EXPORTER_OTLP_PROTOCOL").filter(|word| own.is_none() && word == "grpc");
         if let Some(protocol) = protocol {
-            return Err(SettingsError::Protocol(protocol));
+            return Err(TelemetrySettingsError::Protocol(protocol));
         }
-        let headers =
-            pairs(&said("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default()).ok_or(SettingsError::Headers)?;
+        let headers = pairs(&said("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default())
+            .ok_or(TelemetrySettingsError::Headers)?;
         for url in [&traces, &metrics].into_iter().flatten() {
             check(url, !headers.is_empty())?;
         }
@@ -103,8 +103,8 @@ pub fn header_values(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn check(url: &str, secret: bool) -> Result<(), SettingsError> {
-    let wrong = || SettingsError::Address(without_user(url));
+fn check(url: &str, secret: bool) -> Result<(), TelemetrySettingsError> {
+    let wrong = || TelemetrySettingsError::Address(without_user(url));
     let parsed = reqwest::Url::parse(url).map_err(|_| wrong())?;
     let host = parsed.host_str().unwrap_or_default();
     if !matches!(parsed.scheme(), "http" | "https") || host.is_empty() {
@@ -117,7 +117,7 @@ fn check(url: &str, secret: bool) -> Result<(), SettingsError> {
             IpAddr::V6(v6) => v6.is_loopback(),
         });
     if secret && parsed.scheme() == "http" && !near {
-        return Err(SettingsError::Open(without_user(url)));
+        return Err(TelemetrySettingsError::Open(without_user(url)));
     }
     Ok(())
 }
@@ -188,8 +188,11 @@ mod tests {
 
     use super::*;
 
-    fn read(configured: Option<&str>, env: &[(&str, &str)]) -> Result<Option<Settings>, SettingsError> {
-        Settings::read(configured, |name| {
+    fn read(
+        configured: Option<&str>,
+        env: &[(&str, &str)],
+    ) -> Result<Option<TelemetrySettings>, TelemetrySettingsError> {
+        TelemetrySettings::read(configured, |name| {
             env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         })
     }
@@ -220,14 +223,14 @@ mod tests {
     #[test]
     fn what_cannot_work_is_said() {
         for wrong in ["c:4318", "ftp://c", "http://", "not an address"] {
-            assert!(matches!(read(Some(wrong), &[]), Err(SettingsError::Address(_))), "{wrong}");
+            assert!(matches!(read(Some(wrong), &[]), Err(TelemetrySettingsError::Address(_))), "{wrong}");
         }
         let grpc =
             [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4317"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")];
-        assert_eq!(read(None, &grpc), Err(SettingsError::Protocol("grpc".into())));
+        assert_eq!(read(None, &grpc), Err(TelemetrySettingsError::Protocol("grpc".into())));
         assert_eq!(
             read(Some("http://c"), &[("OTEL_EXPORTER_OTLP_HEADERS", "x")]),
-            Err(SettingsError::Headers)
+            Err(TelemetrySettingsError::Headers)
         );
     }
 

@@ -79,7 +79,7 @@ impl fmt::Display for SpanId {
 
 /// Where a span belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct SpanParent {
     /// Its trace.
     pub trace: TraceId,
     /// The span it is part of; none for the whole.
@@ -88,7 +88,7 @@ pub struct Place {
 
 /// Which side of a conversation a span is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SpanKind {
     /// Work of this process.
     Internal,
     /// A request to another one.
@@ -97,7 +97,7 @@ pub enum Kind {
 
 /// What is known about a span.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Attribute {
+pub enum SpanAttribute {
     /// A word.
     Text(String),
     /// A number.
@@ -108,25 +108,25 @@ pub enum Attribute {
     List(Vec<String>),
 }
 
-impl From<&str> for Attribute {
+impl From<&str> for SpanAttribute {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Attribute {
+impl From<String> for SpanAttribute {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<u64> for Attribute {
+impl From<u64> for SpanAttribute {
     fn from(number: u64) -> Self {
         Self::Number(number)
     }
 }
 
-impl From<bool> for Attribute {
+impl From<bool> for SpanAttribute {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
     }
@@ -134,30 +134,36 @@ impl From<bool> for Attribute {
 
 /// One piece of work that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct TraceSpan {
     /// Where it belongs.
-    pub place: Place,
+    pub place: SpanParent,
     /// Its name in the trace.
     pub id: SpanId,
     /// What it is called.
     pub name: String,
     /// Which side it is.
-    pub kind: Kind,
+    pub kind: SpanKind,
     /// Its beginning, in nanoseconds since 1970.
     pub start_ns: u64,
     /// Its end.
     pub end_ns: u64,
     /// What is known about it.
-    pub attributes: Vec<(&'static str, Attribute)>,
+    pub attributes: Vec<(&'static str, SpanAttribute)>,
     /// The sort of failure it ended with.
     pub error: Option<String>,
     /// What whoever asked wants to be carried along with the trace.
     pub state: Option<String>,
 }
 
-impl Span {
+impl TraceSpan {
     /// A span that went well and about which nothing else is known.
-    pub fn new(place: Place, name: impl Into<String>, kind: Kind, start_ns: u64, end_ns: u64) -> Self {
+    pub fn new(
+        place: SpanParent,
+        name: impl Into<String>,
+        kind: SpanKind,
+        start_ns: u64,
+        end_ns: u64,
+    ) -> Self {
         Self {
             place,
             id: SpanId::random(),
@@ -172,13 +178,13 @@ impl Span {
     }
 
     /// Adds what is known.
-    pub fn with(mut self, key: &'static str, value: impl Into<Attribute>) -> Self {
+    pub fn with(mut self, key: &'static str, value: impl Into<SpanAttribute>) -> Self {
         self.attributes.push((key, value.into()));
         self
     }
 
     /// Adds it where it is known.
-    pub fn with_some(self, key: &'static str, value: Option<impl Into<Attribute>>) -> Self {
+    pub fn with_some(self, key: &'static str, value: Option<impl Into<SpanAttribute>>) -> Self {
         match value {
             Some(value) => self.with(key, value),
             None => self,
@@ -188,7 +194,7 @@ impl Span {
     /// The same, failed: `sort` is a stable word, not a message.
     pub fn failed(mut self, sort: Option<impl Into<String>>) -> Self {
         if let Some(sort) = sort.map(Into::into) {
-            self.attributes.push(("error.type", Attribute::Text(sort.clone())));
+            self.attributes.push(("error.type", SpanAttribute::Text(sort.clone())));
             self.error = Some(sort);
         }
         self

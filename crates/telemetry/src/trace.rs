@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use holon_core::event::Body;
+use holon_core::event::EventBody;
 use holon_core::ids::CallId;
-use holon_core::policy::Verdict;
+use holon_core::policy::ToolVerdict;
 
-use crate::span::{Attribute, Kind, Place, Span};
+use crate::span::{SpanAttribute, SpanKind, SpanParent, TraceSpan};
 
 /// The most spans of one run; a run that never ends must not fill the memory.
 const MOST: usize = 4096;
@@ -15,18 +15,18 @@ const MOST_OPEN: usize = 256;
 
 /// Makes spans of what happens in one run: one for each request to a model, one for each call of a tool.
 #[derive(Debug)]
-pub struct Trace {
-    place: Place,
+pub struct RunTrace {
+    place: SpanParent,
     /// Where the model is, as `host:port`.
     server: Option<String>,
-    spans: Vec<Span>,
+    spans: Vec<TraceSpan>,
     open: HashMap<CallId, String>,
     left_out: u64,
 }
 
-impl Trace {
+impl RunTrace {
     /// Spans that belong below `place`.
-    pub fn new(place: Place) -> Self {
+    pub fn new(place: SpanParent) -> Self {
         Self { place, server: None, spans: Vec::new(), open: HashMap::new(), left_out: 0 }
     }
 
@@ -36,18 +36,18 @@ impl Trace {
     }
 
     /// Takes in what happened, and when.
-    pub fn hear(&mut self, at_ns: u64, body: &Body) {
+    pub fn hear(&mut self, at_ns: u64, body: &EventBody) {
         match body {
-            Body::ToolProposed { call, tool, .. } if self.open.len() < MOST_OPEN => {
+            EventBody::ToolProposed { call, tool, .. } if self.open.len() < MOST_OPEN => {
                 self.open.insert(call.clone(), named(tool));
             }
-            Body::ToolDecided { call, verdict: Verdict::Deny, .. } => {
+            EventBody::ToolDecided { call, verdict: ToolVerdict::Deny, .. } => {
                 if let Some(tool) = self.open.remove(call) {
                     let span = self.called(&tool, call, at_ns, at_ns).failed(Some("denied"));
                     self.keep(span);
                 }
             }
-            Body::ToolFinished { call, ok, duration_ms, exit_code, .. } => {
+            EventBody::ToolFinished { call, ok, duration_ms, exit_code, .. } => {
                 let Some(tool) = self.open.remove(call) else { return };
                 let code = exit_code.and_then(|code| u64::try_from(code).ok());
                 let span = self
@@ -56,11 +56,19 @@ impl Trace {
                     .failed((!ok).then_some("failed"));
                 self.keep(span);
             }
-            Body::ModelAnswered { provider, model, response_model, duration_ms, usage, finish, error } => {
-                let span = Span::new(
+            EventBody::ModelAnswered {
+                provider,
+                model,
+                response_model,
+                duration_ms,
+                usage,
+                finish,
+                error,
+            } => {
+                let span = TraceSpan::new(
                     self.place,
                     format!("chat {}", named(model)),
-                    Kind::Client,
+                    SpanKind::Client,
                     before(at_ns, *duration_ms),
                     at_ns,
                 )
@@ -85,10 +93,10 @@ impl Trace {
     }
 
     /// All spans, and how many there were too many.
-    pub fn end(mut self) -> (Vec<Span>, u64) {
+    pub fn end(mut self) -> (Vec<TraceSpan>, u64) {
         let place = self.server.as_deref().and_then(|server| server.rsplit_once(':'));
         if let Some((host, port)) = place {
-            for span in self.spans.iter_mut().filter(|span| span.kind == Kind::Client) {
+            for span in self.spans.iter_mut().filter(|span| span.kind == SpanKind::Client) {
                 span.attributes.push(("server.address", host.into()));
                 if let Ok(port) = port.parse::<u64>() {
                     span.attributes.push(("server.port", port.into()));
@@ -98,15 +106,15 @@ impl Trace {
         (self.spans, self.left_out)
     }
 
-    fn called(&self, tool: &str, call: &CallId, start_ns: u64, end_ns: u64) -> Span {
-        Span::new(self.place, format!("execute_tool {tool}"), Kind::Internal, start_ns, end_ns)
+    fn called(&self, tool: &str, call: &CallId, start_ns: u64, end_ns: u64) -> TraceSpan {
+        TraceSpan::new(self.place, format!("execute_tool {tool}"), SpanKind::Internal, start_ns, end_ns)
             .with("gen_ai.operation.name", "execute_tool")
             .with("gen_ai.tool.name", tool)
             .with("gen_ai.tool.call.id", call.as_str())
             .with("gen_ai.tool.type", "function")
     }
 
-    fn keep(&mut self, span: Span) {
+    fn keep(&mut self, span: TraceSpan) {
         if self.spans.len() < MOST {
             self.spans.push(span);
         } else {
@@ -141,7 +149,7 @@ fn named(text: &str) -> String {
 }
 
 /// Why an answer ended, in the words most backends know.
-fn finished(stop: &str) -> Attribute {
+fn finished(stop: &str) -> SpanAttribute {
     let word = match stop {
         "end_turn" | "stop_sequence" => "stop",
         "tool_use" => "tool_calls",
@@ -149,27 +157,27 @@ fn finished(stop: &str) -> Attribute {
         "refusal" => "content_filter",
         other => other,
     };
-    Attribute::List(vec![word.to_owned()])
+    SpanAttribute::List(vec![word.to_owned()])
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use holon_core::manifest::Usage;
+    use holon_core::manifest::UsageTotals;
     use holon_core::policy::ToolClass;
 
     use super::*;
     use crate::span::TraceId;
 
-    fn told(bodies: &[(u64, Body)]) -> Vec<Span> {
-        let mut trace = Trace::new(Place { trace: TraceId::random(), parent: None });
+    fn told(bodies: &[(u64, EventBody)]) -> Vec<TraceSpan> {
+        let mut trace = RunTrace::new(SpanParent { trace: TraceId::random(), parent: None });
         trace.at_server(Some("api.example.com:443"));
         bodies.iter().for_each(|(at, body)| trace.hear(*at, body));
         trace.end().0
     }
 
-    fn proposed(call: &str, tool: &str) -> Body {
-        Body::ToolProposed {
+    fn proposed(call: &str, tool: &str) -> EventBody {
+        EventBody::ToolProposed {
             call: call.parse().unwrap(),
             tool: tool.into(),
             class: ToolClass::Read,
@@ -178,25 +186,25 @@ mod tests {
         }
     }
 
-    fn answered(error: Option<&str>) -> Body {
-        Body::ModelAnswered {
+    fn answered(error: Option<&str>) -> EventBody {
+        EventBody::ModelAnswered {
             provider: "openrouter".into(),
             model: "anthropic/claude-sonnet-5.5".into(),
             response_model: error.is_none().then(|| "claude-sonnet-5.5".into()),
             duration_ms: 1500,
-            usage: error.is_none().then(|| Usage {
+            usage: error.is_none().then(|| UsageTotals {
                 input: 90,
                 cached: 10,
                 output: 5,
                 reasoning: 2,
-                ..Usage::default()
+                ..UsageTotals::default()
             }),
             finish: error.is_none().then(|| "tool_use".into()),
             error: error.map(Into::into),
         }
     }
 
-    fn attribute<'a>(span: &'a Span, key: &str) -> Option<&'a Attribute> {
+    fn attribute<'a>(span: &'a TraceSpan, key: &str) -> Option<&'a SpanAttribute> {
         span.attributes.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
@@ -204,18 +212,18 @@ mod tests {
     fn a_request_to_a_model_follows_the_conventions() {
         let spans = told(&[(5_000_000_000, answered(None))]);
         let span = &spans[0];
-        assert_eq!((span.name.as_str(), span.kind), ("chat anthropic/claude-sonnet-5.5", Kind::Client));
+        assert_eq!((span.name.as_str(), span.kind), ("chat anthropic/claude-sonnet-5.5", SpanKind::Client));
         assert_eq!((span.start_ns, span.end_ns), (3_500_000_000, 5_000_000_000));
         for (key, value) in [
             ("gen_ai.operation.name", "chat".into()),
             ("gen_ai.provider.name", "openrouter".into()),
             ("gen_ai.request.model", "anthropic/claude-sonnet-5.5".into()),
             ("gen_ai.response.model", "claude-sonnet-5.5".into()),
-            ("gen_ai.usage.input_tokens", Attribute::Number(100)),
-            ("gen_ai.usage.output_tokens", Attribute::Number(7)),
-            ("gen_ai.response.finish_reasons", Attribute::List(vec!["tool_calls".into()])),
+            ("gen_ai.usage.input_tokens", SpanAttribute::Number(100)),
+            ("gen_ai.usage.output_tokens", SpanAttribute::Number(7)),
+            ("gen_ai.response.finish_reasons", SpanAttribute::List(vec!["tool_calls".into()])),
             ("server.address", "api.example.com".into()),
-            ("server.port", Attribute::Number(443)),
+            ("server.port", SpanAttribute::Number(443)),
         ] {
             assert_eq!(attribute(span, key), Some(&value), "{key}");
         }
@@ -228,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_call_of_a_tool_is_a_span_when_it_is_over() {
-        let done = |ok| Body::ToolFinished {
+        let done = |ok| EventBody::ToolFinished {
             call: "c1".parse().unwrap(),
             ok,
             duration_ms: 20,
@@ -241,11 +249,11 @@ mod tests {
             ("execute_tool execute", Some("failed"))
         );
         assert_eq!((spans[0].start_ns, spans[0].end_ns), (70_000_000, 90_000_000));
-        assert_eq!(attribute(&spans[0], "process.exit.code"), Some(&Attribute::Number(3)));
+        assert_eq!(attribute(&spans[0], "process.exit.code"), Some(&SpanAttribute::Number(3)));
         assert_eq!(told(&[(9, done(true))]), [], "nobody proposed it");
-        let denied = Body::ToolDecided {
+        let denied = EventBody::ToolDecided {
             call: "c1".parse().unwrap(),
-            verdict: Verdict::Deny,
+            verdict: ToolVerdict::Deny,
             rule: "r".into(),
             reason: "because of a part of the conversation".into(),
         };
@@ -273,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_run_that_never_ends_does_not_fill_the_memory() {
-        let mut trace = Trace::new(Place { trace: TraceId::random(), parent: None });
+        let mut trace = RunTrace::new(SpanParent { trace: TraceId::random(), parent: None });
         (0..MOST as u64 + 5).for_each(|at| trace.hear(at, &answered(None)));
         let (spans, left_out) = trace.end();
         assert_eq!((spans.len(), left_out), (MOST, 5));

@@ -5,8 +5,10 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use holon_telemetry::{Counters, Exporter, Kind, Observer, Place, Settings, Span, TraceId, now};
-use holon_testkit::collector::{Collector, Number};
+use holon_telemetry::{
+    Counters, Exporter, Observer, SpanKind, SpanParent, TelemetrySettings, TraceId, TraceSpan, now,
+};
+use holon_testkit::collector::{Collector, MetricNumber};
 
 /// Longer than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
@@ -15,7 +17,7 @@ const KEY: &str = "Bearer c0ffee00c0ffee00";
 fn exporter(url: &str) -> (Exporter, Arc<Mutex<Vec<String>>>) {
     let variable =
         |name: &str| (name == "OTEL_EXPORTER_OTLP_HEADERS").then(|| format!("Authorization={KEY}"));
-    let settings = Settings::read(Some(url), variable).unwrap().unwrap();
+    let settings = TelemetrySettings::read(Some(url), variable).unwrap().unwrap();
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let heard = Arc::clone(&told);
     (Exporter::new(settings, Box::new(move |words| heard.lock().unwrap().push(words.to_owned()))), told)
@@ -26,12 +28,18 @@ fn adding_up(url: &str) -> Exporter {
     let variable = |name: &str| {
         (name == "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE").then(|| "delta".to_owned())
     };
-    let settings = Settings::read(Some(url), variable).unwrap().unwrap();
+    let settings = TelemetrySettings::read(Some(url), variable).unwrap().unwrap();
     Exporter::new(settings, Box::new(|words| panic!("{words}")))
 }
 
-fn span(name: &str) -> Span {
-    Span::new(Place { trace: TraceId::random(), parent: None }, name, Kind::Internal, now() - 5, now())
+fn span(name: &str) -> TraceSpan {
+    TraceSpan::new(
+        SpanParent { trace: TraceId::random(), parent: None },
+        name,
+        SpanKind::Internal,
+        now() - 5,
+        now(),
+    )
 }
 
 #[test]
@@ -49,7 +57,7 @@ fn everything_is_delivered_with_its_headers() {
     assert_eq!(names, ["one", "two", "three"]);
     let counts = collector.counts();
     let started = counts.iter().find(|count| count.name == "mode_invocations_total").unwrap();
-    assert_eq!((started.mode.as_str(), &started.number), ("code", &Number::Sum(1)));
+    assert_eq!((started.mode.as_str(), &started.number), ("code", &MetricNumber::Sum(1)));
     for post in collector.posts() {
         assert_eq!(post.headers["authorization"], KEY, "{}", post.path);
     }
@@ -65,7 +73,8 @@ fn everything_is_delivered_with_its_headers() {
 fn a_refusal_is_told_once_and_without_the_key() {
     let refusing = Collector::answering("401 Unauthorized");
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    for (url, words) in [(refusing.url(), "status 401"), (format!("http://{gone}"), "cannot be reached")] {
+    for (url, words) in [(refusing.url(), "status 401"), (format!("http://{gone}"), "the connection failed")]
+    {
         let (exporter, told) = exporter(&url);
         for name in ["one", "two", "three"] {
             exporter.spans(vec![span(name)]);
@@ -168,7 +177,7 @@ fn counts_of_short_processes_add_up() {
             assert!(holon_testkit::wait_until(LONG, || collector.posts().len() > before));
             let counts = collector.counts();
             let started = counts.iter().find(|count| count.name == "mode_invocations_total").unwrap();
-            let Number::Sum(number) = started.number else { panic!("{started:?}") };
+            let MetricNumber::Sum(number) = started.number else { panic!("{started:?}") };
             assert!(started.delta);
             sum += number;
         }

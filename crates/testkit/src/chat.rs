@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use holon_model::Cassette;
 
-use crate::model::{ModelServer, Scripted};
-use crate::{Invocation, TestEnv, Workspace};
+use crate::model::{ModelServer, ScriptedResponse};
+use crate::{Invocation, TestEnv, TestWorkspace};
 
 /// In the shape of a real key, and nobody's.
 const KEY: &str = "sk-or-v1-c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
@@ -28,7 +28,7 @@ pub struct ChatStage {
     /// Where everything happens.
     pub env: TestEnv,
     /// The repository.
-    pub repo: Workspace,
+    pub repo: TestWorkspace,
     model: ModelServer,
     asked: Arc<Mutex<Vec<String>>>,
 }
@@ -46,13 +46,13 @@ impl ChatStage {
             let body = seen.body.to_string();
             if body.contains("Give this conversation a title") {
                 let title: Cassette = "- text: A fine title\n".parse().unwrap();
-                return Scripted::from(title.turns[0].clone());
+                return ScriptedResponse::from(title.turns[0].clone());
             }
             heard.lock().unwrap().push(body);
             match turns.lock().unwrap().pop_front() {
-                Some(turn) => Scripted::from(turn),
+                Some(turn) => ScriptedResponse::from(turn),
                 // Not one that is tried again.
-                None => Scripted::json(400, "{}"),
+                None => ScriptedResponse::json(400, "{}"),
             }
         });
         Self { env, repo, model, asked }

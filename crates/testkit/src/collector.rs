@@ -18,12 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Collector {
     port: u16,
-    posts: Arc<Mutex<Vec<Post>>>,
+    posts: Arc<Mutex<Vec<CollectorPost>>>,
 }
 
 /// One request as it came.
 #[derive(Debug, Clone)]
-pub struct Post {
+pub struct CollectorPost {
     /// Where to.
     pub path: String,
     /// Its headers, names in small letters.
@@ -34,7 +34,7 @@ pub struct Post {
 
 /// A span as it was received.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Received {
+pub struct ReceivedSpan {
     /// Its trace.
     pub trace: String,
     /// Its name in the trace.
@@ -61,20 +61,20 @@ pub struct Received {
 
 /// A number as it was received.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Counted {
+pub struct ReceivedMetric {
     /// Its name.
     pub name: String,
     /// Its only label.
     pub mode: String,
     /// Its value.
-    pub number: Number,
+    pub number: MetricNumber,
     /// Whether it counts from the last time, not from the start.
     pub delta: bool,
 }
 
 /// A sum or a histogram.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Number {
+pub enum MetricNumber {
     /// A monotonic, cumulative sum.
     Sum(u64),
     /// A cumulative histogram.
@@ -107,7 +107,7 @@ impl Collector {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
         let answers = answers.to_vec();
         let port = listener.local_addr().expect("an address").port();
-        let posts: Arc<Mutex<Vec<Post>>> = Arc::default();
+        let posts: Arc<Mutex<Vec<CollectorPost>>> = Arc::default();
         let kept = Arc::clone(&posts);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -124,17 +124,17 @@ impl Collector {
     }
 
     /// Everything that came.
-    pub fn posts(&self) -> Vec<Post> {
+    pub fn posts(&self) -> Vec<CollectorPost> {
         self.posts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// All spans that came to `/v1/traces`.
-    pub fn spans(&self) -> Vec<Received> {
+    pub fn spans(&self) -> Vec<ReceivedSpan> {
         self.bodies("/v1/traces").iter().flat_map(decode_traces).collect()
     }
 
     /// The numbers of the last post to `/v1/metrics`.
-    pub fn counts(&self) -> Vec<Counted> {
+    pub fn counts(&self) -> Vec<ReceivedMetric> {
         self.bodies("/v1/metrics").last().map(decode_metrics).unwrap_or_default()
     }
 
@@ -150,7 +150,7 @@ impl Collector {
 }
 
 /// One request and its answer; nothing when the client is gone.
-fn converse(stream: &TcpStream, answers: &[&str], kept: &Mutex<Vec<Post>>) -> Option<()> {
+fn converse(stream: &TcpStream, answers: &[&str], kept: &Mutex<Vec<CollectorPost>>) -> Option<()> {
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     let mut reader = BufReader::new(stream);
     let first = line(&mut reader)?;
@@ -164,7 +164,7 @@ fn converse(stream: &TcpStream, answers: &[&str], kept: &Mutex<Vec<Post>>) -> Op
     reader.read_exact(&mut body).ok()?;
     let number = {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push(Post { path, headers, body });
+        kept.push(CollectorPost { path, headers, body });
         kept.len()
     };
     let answer = answers.get(number - 1).or_else(|| answers.last()).filter(|answer| !answer.is_empty())?;
@@ -185,7 +185,7 @@ fn line(reader: &mut impl BufRead) -> Option<String> {
 
 /// Reads the body of a request to `/v1/traces`.
 #[track_caller]
-pub fn decode_traces(body: &Value) -> Vec<Received> {
+pub fn decode_traces(body: &Value) -> Vec<ReceivedSpan> {
     let mut spans = Vec::new();
     for (resource, scoped) in nested(body, "resourceSpans", "scopeSpans") {
         for span in list(field(&scoped, "spans")) {
@@ -215,7 +215,7 @@ pub fn decode_traces(body: &Value) -> Vec<Received> {
             let (start_ns, end_ns) =
                 (long(field(span, "startTimeUnixNano")), long(field(span, "endTimeUnixNano")));
             assert!(start_ns > 0 && start_ns <= end_ns, "{span:?}");
-            spans.push(Received {
+            spans.push(ReceivedSpan {
                 trace: id(field(span, "traceId"), 32),
                 id: id(field(span, "spanId"), 16),
                 parent: span.get("parentSpanId").map(|parent| id(parent, 16)),
@@ -235,7 +235,7 @@ pub fn decode_traces(body: &Value) -> Vec<Received> {
 
 /// Reads the body of a request to `/v1/metrics`.
 #[track_caller]
-pub fn decode_metrics(body: &Value) -> Vec<Counted> {
+pub fn decode_metrics(body: &Value) -> Vec<ReceivedMetric> {
     let mut found = Vec::new();
     for (_, scoped) in nested(body, "resourceMetrics", "scopeMetrics") {
         for metric in list(field(&scoped, "metrics")) {
@@ -256,14 +256,14 @@ pub fn decode_metrics(body: &Value) -> Vec<Counted> {
             assert!(histogram || field(data, "isMonotonic") == &json!(true), "{name} only grows");
             for point in list(field(data, "dataPoints")) {
                 let (mode, number) = point_of(point, histogram);
-                found.push(Counted { name: name.clone(), mode, number, delta });
+                found.push(ReceivedMetric { name: name.clone(), mode, number, delta });
             }
         }
     }
     found
 }
 
-fn point_of(point: &Value, histogram: bool) -> (String, Number) {
+fn point_of(point: &Value, histogram: bool) -> (String, MetricNumber) {
     let own: &[&str] =
         if histogram { &["count", "sum", "bucketCounts", "explicitBounds"] } else { &["asInt"] };
     let known = [&["attributes", "startTimeUnixNano", "timeUnixNano"], own].concat();
@@ -271,7 +271,7 @@ fn point_of(point: &Value, histogram: bool) -> (String, Number) {
     assert!(long(field(point, "startTimeUnixNano")) <= long(field(point, "timeUnixNano")));
     let mode = text(&attributes(field(point, "attributes"))["mode"]);
     if !histogram {
-        return (mode, Number::Sum(long(field(point, "asInt"))));
+        return (mode, MetricNumber::Sum(long(field(point, "asInt"))));
     }
     let buckets: Vec<u64> = list(field(point, "bucketCounts")).iter().map(long).collect();
     let bounds: Vec<f64> =
@@ -280,7 +280,7 @@ fn point_of(point: &Value, histogram: bool) -> (String, Number) {
     assert_eq!(buckets.len(), bounds.len() + 1, "one more bucket than bounds");
     assert_eq!(buckets.iter().sum::<u64>(), count, "the buckets are all there is");
     assert!(bounds.is_sorted());
-    (mode, Number::Histogram { count, sum, buckets, bounds })
+    (mode, MetricNumber::Histogram { count, sum, buckets, bounds })
 }
 
 /// Resources with each of their scopes.

@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::identity::{Identity, ORDINARY_UID};
-use crate::leaks::Process;
+use crate::identity::{ORDINARY_UID, TestIdentity};
+use crate::leaks::HostProcess;
 use crate::reach::{open_to_others, shared_temp_dir};
 use crate::truth::false_claims;
-use crate::{Invocation, Workspace, mounts_mentioning, processes_with_markers, wait_until};
+use crate::{Invocation, TestWorkspace, mounts_mentioning, processes_with_markers, wait_until};
 
 const NAME_PREFIX: &str = "holon-test-";
 /// How long the kernel may take to finish tearing down what a killed run leaves.
@@ -23,7 +23,7 @@ const TEARDOWN: Duration = Duration::from_secs(20);
 /// Set `HOLON_KEEP_TEST_ENV=1` to keep the folder and print where it is.
 pub struct TestEnv {
     root: PathBuf,
-    identity: Identity,
+    identity: TestIdentity,
     /// The user and group to become, when they are not the caller's.
     become_user: Option<(u32, u32)>,
     binary: PathBuf,
@@ -35,21 +35,22 @@ impl TestEnv {
     /// An environment whose commands run as the caller; `bin` is `env!("CARGO_BIN_EXE_holon")`, and the variable
     /// `HOLON_BIN` beats it.
     pub fn new(bin: impl AsRef<Path>) -> Self {
-        Self::build(bin.as_ref(), Identity::current(), None)
+        Self::build(bin.as_ref(), TestIdentity::current(), None)
     }
 
     /// An environment whose commands run as an ordinary user, whoever runs the tests.
     pub fn as_ordinary(bin: impl AsRef<Path>) -> Self {
-        let become_user = (Identity::current() == Identity::Root).then_some((ORDINARY_UID, ORDINARY_UID));
-        Self::build(bin.as_ref(), Identity::Ordinary, become_user)
+        let become_user =
+            (TestIdentity::current() == TestIdentity::Root).then_some((ORDINARY_UID, ORDINARY_UID));
+        Self::build(bin.as_ref(), TestIdentity::Ordinary, become_user)
     }
 
     /// An environment whose commands run as root, or nothing when the tests do not run as root.
     pub fn as_root(bin: impl AsRef<Path>) -> Option<Self> {
-        (Identity::current() == Identity::Root).then(|| Self::new(bin))
+        (TestIdentity::current() == TestIdentity::Root).then(|| Self::new(bin))
     }
 
-    fn build(bin: &Path, identity: Identity, become_user: Option<(u32, u32)>) -> Self {
+    fn build(bin: &Path, identity: TestIdentity, become_user: Option<(u32, u32)>) -> Self {
         let place = if become_user.is_some() { shared_temp_dir() } else { std::env::temp_dir() };
         let place = place.canonicalize().expect("the folder for temporary files exists");
         let root = tempfile::Builder::new()
@@ -109,7 +110,7 @@ impl TestEnv {
     }
 
     /// Who the commands run as.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> TestIdentity {
         self.identity
     }
 
@@ -202,22 +203,22 @@ impl TestEnv {
     }
 
     /// An empty git repository in `work/repo`.
-    pub fn repo(&self) -> Workspace {
+    pub fn repo(&self) -> TestWorkspace {
         self.repo_named("repo")
     }
 
     /// An empty git repository in `work/NAME`.
-    pub fn repo_named(&self, name: &str) -> Workspace {
+    pub fn repo_named(&self, name: &str) -> TestWorkspace {
         let workspace = self.folder(name);
         workspace.git(["init", "--quiet", "--initial-branch=main", "--template="]);
         workspace
     }
 
     /// An empty folder `work/NAME` that is no git repository.
-    pub fn folder(&self, name: &str) -> Workspace {
+    pub fn folder(&self, name: &str) -> TestWorkspace {
         let path = self.work().join(name);
         self.make_folder(&path, 0o755);
-        Workspace::new(path, self.become_user, self.variables())
+        TestWorkspace::new(path, self.become_user, self.variables())
     }
 
     /// Writes an executable script that plays the agent and returns its path.
@@ -264,7 +265,7 @@ impl TestEnv {
     }
 
     /// Processes of the host that belong to this environment: they name it in arguments, variables or mounts.
-    pub fn leftover_processes(&self) -> Vec<Process> {
+    pub fn leftover_processes(&self) -> Vec<HostProcess> {
         processes_with_markers(&[&self.marker()])
     }
 
@@ -352,7 +353,7 @@ mod tests {
             output.assert_code(0);
             let lines: Vec<_> = output.stdout.lines().collect();
             assert_eq!(lines[0], env.uid().to_string());
-            if env.identity() == Identity::Ordinary && Identity::current() == Identity::Root {
+            if env.identity() == TestIdentity::Ordinary && TestIdentity::current() == TestIdentity::Root {
                 assert_eq!(lines[1], ORDINARY_UID.to_string(), "groups of root are gone");
             }
             assert!(!output.stdout.contains("CARGO"), "{}", output.stdout);

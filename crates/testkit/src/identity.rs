@@ -9,14 +9,14 @@ pub const ORDINARY_UID: u32 = 23456;
 
 /// Who the commands of an environment run as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Identity {
+pub enum TestIdentity {
     /// The superuser.
     Root,
     /// Anyone else: [`ORDINARY_UID`] when the tests run as root, else the caller.
     Ordinary,
 }
 
-impl Identity {
+impl TestIdentity {
     /// The identity this test process has.
     pub fn current() -> Self {
         if rustix::process::geteuid().is_root() { Self::Root } else { Self::Ordinary }
@@ -57,9 +57,9 @@ mod tests {
     fn every_identity_gets_its_turn() {
         let mut seen = Vec::new();
         for_each_identity("/bin/true", |env| seen.push(env.identity()));
-        let expected: &[Identity] = match Identity::current() {
-            Identity::Root => &[Identity::Root, Identity::Ordinary],
-            Identity::Ordinary => &[Identity::Ordinary],
+        let expected: &[TestIdentity] = match TestIdentity::current() {
+            TestIdentity::Root => &[TestIdentity::Root, TestIdentity::Ordinary],
+            TestIdentity::Ordinary => &[TestIdentity::Ordinary],
         };
         assert_eq!(seen, expected);
     }

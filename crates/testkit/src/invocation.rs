@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::wait::wait_until;
-use crate::{Output, TestEnv};
+use crate::{CommandEnd, TestEnv};
 
 /// How long a command may take unless the test says otherwise.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -93,12 +93,12 @@ impl Invocation {
     }
 
     /// Runs to the end, or to the deadline: then the output says `timed_out`.
-    pub fn run(self) -> Output {
+    pub fn run(self) -> CommandEnd {
         self.spawn().wait()
     }
 
     /// Starts the command and returns while it runs.
-    pub fn spawn(mut self) -> Running {
+    pub fn spawn(mut self) -> RunningCommand {
         // Files instead of pipes: a descendant that outlives the command cannot make the test hang.
         let log = |suffix: &str| {
             tempfile::Builder::new()
@@ -114,7 +114,7 @@ impl Invocation {
         let started = Instant::now();
         let child =
             self.command.spawn().unwrap_or_else(|error| panic!("cannot start `{}`: {error}", self.display));
-        Running {
+        RunningCommand {
             child,
             display: self.display,
             stdout_path,
@@ -133,7 +133,7 @@ fn append(path: &Path, made: File) -> File {
 }
 
 /// A command that was started; dropped before its end, it is killed with its process group.
-pub struct Running {
+pub struct RunningCommand {
     child: Child,
     display: String,
     stdout_path: PathBuf,
@@ -143,7 +143,7 @@ pub struct Running {
     status: Option<ExitStatus>,
 }
 
-impl Running {
+impl RunningCommand {
     /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -196,13 +196,13 @@ impl Running {
     }
 
     /// Sends SIGKILL to the command alone and returns what it said; its descendants are left to themselves.
-    pub fn kill(self) -> Output {
+    pub fn kill(self) -> CommandEnd {
         self.signal(Signal::KILL);
         self.wait()
     }
 
     /// Waits for the end or the deadline, at which the whole process group is killed.
-    pub fn wait(mut self) -> Output {
+    pub fn wait(mut self) -> CommandEnd {
         let timed_out = !self.wait_for_exit();
         if timed_out {
             self.kill_group();
@@ -216,7 +216,7 @@ impl Running {
             }
         };
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-        Output::new(
+        CommandEnd::new(
             std::mem::take(&mut self.display),
             code,
             timed_out,
@@ -250,7 +250,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         if self.status.is_none() && !self.has_ended() {
             self.kill_group();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A process of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Process {
+pub struct HostProcess {
     /// Its id on the host.
     pub pid: u32,
     /// Its arguments, joined with spaces, or its name in brackets when it has none.
@@ -26,12 +26,12 @@ pub fn mounts_mentioning(text: &str) -> Vec<String> {
 /// Every process but this one that has `marker` in its arguments, variables, folder or mounts.
 ///
 /// Mounts matter: inside a sandbox arguments and variables are clean, but its mount table names the run's folders.
-pub fn processes_with_marker(marker: &str) -> Vec<Process> {
+pub fn processes_with_marker(marker: &str) -> Vec<HostProcess> {
     processes_with_markers(&[marker])
 }
 
 /// The same for several markers, any of which counts.
-pub fn processes_with_markers(markers: &[&str]) -> Vec<Process> {
+pub fn processes_with_markers(markers: &[&str]) -> Vec<HostProcess> {
     let own = std::process::id();
     let own_mounts = mount_namespace(&PathBuf::from("/proc/self"));
     let mut found: Vec<_> = fs::read_dir("/proc")
@@ -41,7 +41,7 @@ pub fn processes_with_markers(markers: &[&str]) -> Vec<Process> {
         .filter(|(pid, _)| *pid != own)
         .filter(|(_, folder)| !is_dead(folder))
         .filter(|(_, folder)| markers.iter().any(|marker| mentions(folder, marker.as_bytes(), &own_mounts)))
-        .map(|(pid, folder)| Process { pid, command: command_of(&folder) })
+        .map(|(pid, folder)| HostProcess { pid, command: command_of(&folder) })
         .collect();
     found.sort_by_key(|process| process.pid);
     found

@@ -40,17 +40,17 @@ mod workspace;
 pub use chat::{ChatStage, SLOWLY};
 pub use env::TestEnv;
 pub use git::{apply_patch_plain, git_command, run_git};
-pub use identity::{Identity, ORDINARY_UID, for_each_identity};
-pub use invocation::{Invocation, Running};
+pub use identity::{ORDINARY_UID, TestIdentity, for_each_identity};
+pub use invocation::{Invocation, RunningCommand};
 pub use leaks::{
-    Process, files_containing, mounts, mounts_mentioning, open_fds, open_fds_of, processes_with_marker,
+    HostProcess, files_containing, mounts, mounts_mentioning, open_fds, open_fds_of, processes_with_marker,
     processes_with_markers,
 };
-pub use output::Output;
+pub use output::CommandEnd;
 pub use skip::{SKIPPED_TESTS, current_test, skip_security};
 pub use tree::{
-    Difference, Entry, Kind, TreeState, assert_same_trees, assert_unchanged, copy_tree, same_trees,
-    tree_state,
+    TreeDifference, TreePathKind, TreePathState, TreeState, assert_same_trees, assert_unchanged, copy_tree,
+    same_trees, tree_state,
 };
 pub use wait::{wait_for_content, wait_for_file, wait_until};
-pub use workspace::Workspace;
+pub use workspace::TestWorkspace;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// The end of a command: how it ended and what it wrote.
 #[derive(Debug, Clone)]
-pub struct Output {
+pub struct CommandEnd {
     /// The exit code, or 128 + signal.
     pub code: i32,
     /// True when the deadline ended it.
@@ -23,7 +23,7 @@ pub struct Output {
     command: String,
 }
 
-impl Output {
+impl CommandEnd {
     pub(crate) fn new(
         command: String,
         code: i32,
@@ -93,7 +93,7 @@ impl Output {
     }
 }
 
-impl std::fmt::Display for Output {
+impl std::fmt::Display for CommandEnd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "$ {}", self.command)?;
         writeln!(f, "ended with {} after {:?}", self.code, self.elapsed)?;
@@ -106,8 +106,8 @@ impl std::fmt::Display for Output {
 mod tests {
     use super::*;
 
-    fn said(stdout: &str) -> Output {
-        Output::new("x".into(), 0, false, stdout.into(), Vec::new(), Duration::ZERO)
+    fn said(stdout: &str) -> CommandEnd {
+        CommandEnd::new("x".into(), 0, false, stdout.into(), Vec::new(), Duration::ZERO)
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 /// What kind of thing a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TreePathKind {
     /// A regular file.
     File,
     /// A folder.
@@ -25,9 +25,9 @@ pub enum Kind {
 
 /// Everything about one path that a change would show in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreePathState {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TreePathKind,
     /// Permission bits, set-id and sticky bits included.
     pub mode: u32,
     /// Owner and group.
@@ -48,18 +48,18 @@ pub struct Entry {
 
 /// A tree as it was at one moment; keys are relative paths, the root is the empty path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TreeState(BTreeMap<PathBuf, Entry>);
+pub struct TreeState(BTreeMap<PathBuf, TreePathState>);
 
 /// One path that differs between two trees, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct TreeDifference {
     /// Relative to the root of the trees.
     pub path: PathBuf,
     /// What differs.
     pub what: String,
 }
 
-impl std::fmt::Display for Difference {
+impl std::fmt::Display for TreeDifference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}: {}", self.path, self.what)
     }
@@ -67,7 +67,7 @@ impl std::fmt::Display for Difference {
 
 impl TreeState {
     /// The entries by relative path.
-    pub fn entries(&self) -> &BTreeMap<PathBuf, Entry> {
+    pub fn entries(&self) -> &BTreeMap<PathBuf, TreePathState> {
         &self.0
     }
 
@@ -82,14 +82,14 @@ impl TreeState {
     }
 
     /// Every difference to a later state, in any recorded respect.
-    pub fn differences(&self, after: &Self) -> Vec<Difference> {
+    pub fn differences(&self, after: &Self) -> Vec<TreeDifference> {
         self.compare(after, describe)
     }
 
     /// Files and links only, outside any `.git`: what a patch can carry.
     fn carried(&self) -> Self {
-        let carries = |path: &Path, entry: &Entry| {
-            entry.kind != Kind::Folder && !path.iter().any(|part| part == OsStr::new(".git"))
+        let carries = |path: &Path, entry: &TreePathState| {
+            entry.kind != TreePathKind::Folder && !path.iter().any(|part| part == OsStr::new(".git"))
         };
         Self(
             self.0
@@ -100,18 +100,22 @@ impl TreeState {
         )
     }
 
-    fn compare(&self, other: &Self, describe: impl Fn(&Entry, &Entry) -> Option<String>) -> Vec<Difference> {
+    fn compare(
+        &self,
+        other: &Self,
+        describe: impl Fn(&TreePathState, &TreePathState) -> Option<String>,
+    ) -> Vec<TreeDifference> {
         let mut found = Vec::new();
         for (path, entry) in &self.0 {
             let what = match other.0.get(path) {
                 None => Some(format!("{:?} is gone", entry.kind)),
                 Some(now) => describe(entry, now),
             };
-            found.extend(what.map(|what| Difference { path: path.clone(), what }));
+            found.extend(what.map(|what| TreeDifference { path: path.clone(), what }));
         }
         for (path, entry) in &other.0 {
             if !self.0.contains_key(path) {
-                found.push(Difference { path: path.clone(), what: format!("{:?} is new", entry.kind) });
+                found.push(TreeDifference { path: path.clone(), what: format!("{:?} is new", entry.kind) });
             }
         }
         found
@@ -131,7 +135,7 @@ pub fn tree_state(root: impl AsRef<Path>) -> TreeState {
             Err(error) => panic!("looking at {}: {error}", path.display()),
         };
         let mut entry = entry(&path, &meta);
-        if entry.kind == Kind::Folder {
+        if entry.kind == TreePathKind::Folder {
             match fs::read_dir(&path) {
                 Ok(list) => waiting.extend(list.flatten().map(|child| relative.join(child.file_name()))),
                 Err(error) => entry.unreadable = Some(error.kind().to_string()),
@@ -158,7 +162,7 @@ pub fn assert_unchanged(before: &TreeState, root: impl AsRef<Path>) {
 }
 
 /// Compares what a patch can carry: paths, contents, exec bits, link targets, outside any `.git`.
-pub fn same_trees(expected: impl AsRef<Path>, found: impl AsRef<Path>) -> Vec<Difference> {
+pub fn same_trees(expected: impl AsRef<Path>, found: impl AsRef<Path>) -> Vec<TreeDifference> {
     let (expected, found) = (tree_state(expected).carried(), tree_state(found).carried());
     expected.compare(&found, describe_carried)
 }
@@ -185,7 +189,7 @@ pub fn copy_tree(from: &Path, to: &Path) {
 }
 
 #[track_caller]
-fn report(title: &str, differences: &[Difference]) {
+fn report(title: &str, differences: &[TreeDifference]) {
     const SHOWN: usize = 40;
     if differences.is_empty() {
         return;
@@ -198,7 +202,7 @@ fn report(title: &str, differences: &[Difference]) {
     panic!("{title}:{text}");
 }
 
-fn describe(before: &Entry, after: &Entry) -> Option<String> {
+fn describe(before: &TreePathState, after: &TreePathState) -> Option<String> {
     let mut said = Vec::new();
     let mut note = |name: &str, before: &dyn std::fmt::Debug, after: &dyn std::fmt::Debug| {
         let (before, after) = (format!("{before:?}"), format!("{after:?}"));
@@ -218,8 +222,8 @@ fn describe(before: &Entry, after: &Entry) -> Option<String> {
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-fn describe_carried(expected: &Entry, found: &Entry) -> Option<String> {
-    let executable = |entry: &Entry| entry.kind == Kind::File && entry.mode & 0o100 != 0;
+fn describe_carried(expected: &TreePathState, found: &TreePathState) -> Option<String> {
+    let executable = |entry: &TreePathState| entry.kind == TreePathKind::File && entry.mode & 0o100 != 0;
     if expected.kind != found.kind {
         Some(format!("{:?} instead of {:?}", found.kind, expected.kind))
     } else if executable(expected) != executable(found) {
@@ -235,27 +239,27 @@ fn describe_carried(expected: &Entry, found: &Entry) -> Option<String> {
     }
 }
 
-fn entry(path: &Path, meta: &Metadata) -> Entry {
+fn entry(path: &Path, meta: &Metadata) -> TreePathState {
     let kind = match meta.file_type() {
-        kind if kind.is_file() => Kind::File,
-        kind if kind.is_dir() => Kind::Folder,
-        kind if kind.is_symlink() => Kind::Symlink,
+        kind if kind.is_file() => TreePathKind::File,
+        kind if kind.is_dir() => TreePathKind::Folder,
+        kind if kind.is_symlink() => TreePathKind::Symlink,
         kind => {
             debug_assert!(
                 kind.is_fifo() || kind.is_socket() || kind.is_char_device() || kind.is_block_device(),
                 "{kind:?}"
             );
-            Kind::Special
+            TreePathKind::Special
         }
     };
     let digest = match kind {
-        Kind::File => digest_file(path),
-        Kind::Symlink => fs::read_link(path).map(|target| digest(target.as_os_str().as_bytes())),
-        Kind::Folder => Ok(0),
-        Kind::Special => Ok(meta.rdev()),
+        TreePathKind::File => digest_file(path),
+        TreePathKind::Symlink => fs::read_link(path).map(|target| digest(target.as_os_str().as_bytes())),
+        TreePathKind::Folder => Ok(0),
+        TreePathKind::Special => Ok(meta.rdev()),
     };
     let time = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
-    Entry {
+    TreePathState {
         kind,
         mode: meta.mode() & 0o7777,
         owner: (meta.uid(), meta.gid()),
@@ -378,6 +382,6 @@ mod tests {
         fs::create_dir_all(&deep).unwrap();
         let state = tree_state(folder.path());
         let last = state.entries().values().find(|entry| entry.unreadable.is_some()).unwrap();
-        assert_eq!(last.kind, Kind::Folder);
+        assert_eq!(last.kind, TreePathKind::Folder);
     }
 }

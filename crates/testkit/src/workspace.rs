@@ -10,15 +10,15 @@ use crate::git::{finish, git_command};
 
 /// A folder or repository that belongs to the environment's user; each method acts at once and can be chained.
 ///
-/// What comes before [`Workspace::commit`] is tracked, what comes after it is a dirty edit or an untracked file.
+/// What comes before [`TestWorkspace::commit`] is tracked, what comes after it is a dirty edit or an untracked file.
 #[derive(Debug)]
-pub struct Workspace {
+pub struct TestWorkspace {
     path: PathBuf,
     become_user: Option<(u32, u32)>,
     variables: Vec<(OsString, OsString)>,
 }
 
-impl Workspace {
+impl TestWorkspace {
     pub(crate) fn new(
         path: PathBuf,
         become_user: Option<(u32, u32)>,

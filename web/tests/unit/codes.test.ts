@@ -28,9 +28,9 @@ function arguments_(call: RegExp): { codes: string[]; passed: string[] } {
 
 const found = (path: string, pattern: RegExp) => [...rust(path).matchAll(pattern)].map((match) => match[1] ?? "");
 
-const made = arguments_(/(?:Problem|Self)::new\(\s*[\w:]+,\s*([^,]+),/g);
-const conflicts = arguments_(/(?:Problem|Self)::conflict\(\s*([^,]+),/g);
-const problems = [...new Set([...made.codes, ...conflicts.codes, ...found("server/src/guard/door.rs", /=> \{?\s*\("(\w+)",/g), ...found("server/src/api/changes.rs", /refused\(\s*"(\w+)"/g)])].sort();
+const made = arguments_(/(?:ApiProblem|Self)::new\(\s*[\w:]+,\s*([^,]+),/g);
+const conflicts = arguments_(/(?:ApiProblem|Self)::conflict\(\s*([^,]+),/g);
+const problems = [...new Set([...made.codes, ...conflicts.codes, ...found("server/src/guard/request_handler.rs", /=> \{?\s*\("(\w+)",/g), ...found("server/src/api/changes.rs", /refused\(\s*"(\w+)"/g)])].sort();
 
 const endings = arguments_(/(?<!fn |#\[)\b(?:error|last_words|failed_before)\(\s*([^,:)]+),/g);
 const kinds = found("host/src/error.rs", /=> "(\w+)",/g)
@@ -44,10 +44,10 @@ const CHINESE = /[\u4e00-\u9fff]/;
 describe("what the server says by a code", () => {
   it("is found in its sources", () => {
     // Whoever hands a code on from somewhere else must be looked at here, and read above.
-    expect(made.passed.sort()).toEqual(["guard/door.rs: code", "problem.rs: code"]);
+    expect(made.passed.sort()).toEqual(["guard/request_handler.rs: code", "problem.rs: code"]);
     expect(conflicts.passed).toEqual(["api/changes.rs: code"]);
-    expect(endings.passed.sort()).toEqual(["turn/carry.rs: &problem.code", "turn/carry.rs: code", "turn/carry.rs: code", "turn/end.rs: code", "turn/end.rs: code"]);
-    expect(rust("server/src/turn/carry.rs")).toContain('if matches!(e, HostError::Model(_)) { "model" } else { e.kind() }');
+    expect(endings.passed.sort()).toEqual(["turn/execution.rs: &problem.code", "turn/execution.rs: code", "turn/execution.rs: code", "turn/end.rs: code", "turn/end.rs: code"]);
+    expect(rust("server/src/turn/execution.rs")).toContain('if matches!(e, HostError::Model(_)) { "model" } else { e.kind() }');
     expect(problems).toEqual(expect.arrayContaining(["bad_request", "conflict", "disk_full", "method_not_allowed", "sensitive", "turn_running", "walls"]));
     expect(troubles).toEqual(expect.arrayContaining(["cancelled", "disk_full", "internal", "max_iterations", "not_stored", "plan_mode", "snapshot"]));
   });
@@ -75,7 +75,7 @@ describe("why a run ended", () => {
     ...files.flatMap((path) => found(path, /ErrorInfo::new\(\s*"(\w+)"/g)),
     ...found("flow/src/deliver.rs", /\btold\("(\w+)"/g),
     ...found("flow/src/orchestrate/deliver.rs", /\berror\("(\w+)"/g),
-    ...found("host/src/run/heard.rs", /\bfailed\("(\w+)"/g),
+    ...found("host/src/run/final_message.rs", /\bfailed\("(\w+)"/g),
   ];
   const limits = found("host/src/run/output.rs", /=> \("(\w+)", (?:format!|")/g);
 
@@ -91,10 +91,10 @@ describe("why a call was decided as it was", () => {
   const rules = [
     ...found("core/src/policy/gate.rs", /rule: "([^"]+)"/g),
     ...found("core/src/policy/gate.rs", /^ +(?:format!\()?"(commands[^"]*)"/gm),
-    ...found("core/src/policy/mod.rs", /Verdict::\w+, "([^"]+)"\.to_owned\(\)\)/g),
+    ...found("core/src/policy/mod.rs", /ToolVerdict::\w+, "([^"]+)"\.to_owned\(\)\)/g),
     ...found("core/src/policy/mod.rs", /\(\w+(?:\(class\))?, format!\("([^"]+)"\)\)/g),
-    ...found("agent/src/judge.rs", /\bdeny\("([^"]+)"/g),
-    ...found("agent/src/judge.rs", /rule: "([^"]+)"\.to_owned\(\)/g),
+    ...found("agent/src/call_policy.rs", /\bdeny\("([^"]+)"/g),
+    ...found("agent/src/call_policy.rs", /rule: "([^"]+)"\.to_owned\(\)/g),
   ];
 
   it("is told in every language by the rule", () => {

@@ -46,12 +46,12 @@ const HANDOFFS = found(rust("phase.rs"), /"(handoff:\w+)"/g);
 const NODES = found(rust("graph/advance.rs"), /(?:complete\(evidence|skip|fail_verify|give_up|go_back\(\w+|set\(NodeStatus::\w+)[,(]\s*"(\w+)"/g);
 const BRANCHES = found(rust("graph/advance.rs"), /give_up\("(\w+)"/g);
 const STATUSES = variants("graph.rs", "NodeStatus");
-const RULES = variants("effect.rs", "Rule");
+const RULES = variants("effect.rs", "GateRule");
 const STOPS = variants("effect.rs", "StopKind");
 const PLANS = found(rust("reducer/plan.rs"), /"(first_round|template_graph|strong_hint)"/g);
-const KINDS = variants("timeline.rs", "Kind");
+const KINDS = variants("timeline.rs", "TimelineKind");
 const WHOLE = found(all, /"([a-z_]+:[a-z_]+)"/g);
-const PLAIN = found(all, /self\.log\(\s*Kind::\w+,\s*"(\w+)",/g);
+const PLAIN = found(all, /self\.log\(\s*TimelineKind::\w+,\s*"(\w+)",/g);
 const OF_SHADOWS = found(rust("shadow.rs"), /\("(\w+)"\.to_owned\(\)/g);
 
 const REASONS = [
@@ -71,10 +71,10 @@ describe("the supervisor's reasons", () => {
     expect([...new Set(made)].sort()).toEqual(["branch:{reason}", "drift:{}", "node:{reason}", "recovery_budget:{what}", "user_force_takeover:refused:{reason}", "{rung}:{first}"]);
     expect(rust("phase.rs")).toContain('format!("takeover:{why}")');
     expect(rust("shadow.rs")).toContain('format!("shadow:{reason}")');
-    expect(rust("reducer/takeover.rs")).toContain('if stage == Stage::Noticed { "notice" } else { "advice" }');
+    expect(rust("reducer/takeover.rs")).toContain('if stage == EscalationStage::Noticed { "notice" } else { "advice" }');
     expect(rust("reducer/takeover.rs")).toContain('if level.speaks() { "stopped" } else { level.name() }');
     expect(PLAIN).toEqual(["checkpoint_resumed", "engine_fail_safe"]);
-    const others = found(all, /self\.log\(\s*Kind::\w+,\s*([^,]+),/g).filter((argument) => !/^"|format!/.test(argument));
+    const others = found(all, /self\.log\(\s*TimelineKind::\w+,\s*([^,]+),/g).filter((argument) => !/^"|format!/.test(argument));
     expect(others).toEqual(["how", 'if blocked { "gate:block" } else { "gate:warn" }', 'if done { "graph:done" } else { "graph:failed" }', "reason"]);
     expect(found(all, /self\.log\(event, ([^,]+),/g)).toEqual(["&format!(\"node:{reason}\")", "&reason", "cause"]);
     expect([SIGNALS.length, SPENT, HANDOFFS.length, BRANCHES]).toEqual([9, ["relapses", "rounds", "tokens"], 5, ["edit_failed", "verify_failed"]]);

@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sizes::{product_files, product_text};
-use crate::tidy::Tree;
+use crate::tidy::SourceTree;
 use crate::tidy::code::code_only;
 
 type ImportGraph = BTreeMap<String, BTreeSet<String>>;
 
 /// The circles, the largest first, each as the sorted paths of its modules.
-pub(super) fn import_cycles(tree: &Tree) -> Vec<Vec<String>> {
+pub(super) fn import_cycles(tree: &SourceTree) -> Vec<Vec<String>> {
     let sources: BTreeMap<String, String> = product_files(tree)
         .filter_map(|file| Some((module_path(&file.path)?, code_only(&product_text(file)))))
         .collect();
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn cycles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
-        import_cycles(&Tree::of(files))
+        import_cycles(&SourceTree::of(files))
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The longest functions.
 
 use super::sizes::{product_files, product_text};
-use crate::tidy::Tree;
+use crate::tidy::SourceTree;
 use crate::tidy::code::code_only;
 
 /// Functions of the product from the longest on, in lines from their signature to their brace, with where they are.
-pub(super) fn longest(tree: &Tree) -> Vec<(usize, String)> {
+pub(super) fn longest(tree: &SourceTree) -> Vec<(usize, String)> {
     let mut all: Vec<(usize, String)> = product_files(tree)
         .flat_map(|file| {
             functions_in(&product_text(file))
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_longest_comes_first() {
-        let tree = Tree::of(&[("crates/a/src/b.rs", "fn a() {\n}\nfn b() {\n    1\n}\n")]);
+        let tree = SourceTree::of(&[("crates/a/src/b.rs", "fn a() {\n}\nfn b() {\n    1\n}\n")]);
         assert_eq!(
             longest(&tree),
             [(3, "b (crates/a/src/b.rs:3)".to_owned()), (2, "a (crates/a/src/b.rs:1)".to_owned())]

@@ -1,7 +1,7 @@
 //! How long files are, and which of them know of something.
 
 use crate::tidy::length::{is_test, lines_of_code};
-use crate::tidy::{File, Tree};
+use crate::tidy::{SourceTree, TidyFile};
 
 /// What the files of the tree measure, in lines.
 pub(super) struct FileSizes {
@@ -27,7 +27,7 @@ impl FileSizes {
 }
 
 /// The sources of the crates.
-pub(super) fn sources(tree: &Tree) -> impl Iterator<Item = &File> {
+pub(super) fn sources(tree: &SourceTree) -> impl Iterator<Item = &TidyFile> {
     tree.rust().filter(|file| {
         let parts: Vec<&str> = file.path.split('/').collect();
         matches!(parts.as_slice(), ["crates", _, "src", ..])
@@ -35,17 +35,17 @@ pub(super) fn sources(tree: &Tree) -> impl Iterator<Item = &File> {
 }
 
 /// The sources of the crates without files of tests.
-pub(super) fn product_files(tree: &Tree) -> impl Iterator<Item = &File> {
+pub(super) fn product_files(tree: &SourceTree) -> impl Iterator<Item = &TidyFile> {
     sources(tree).filter(|file| !is_test(file))
 }
 
 /// The text up to the unit tests, which stand last.
-pub(super) fn product_text(file: &File) -> String {
+pub(super) fn product_text(file: &TidyFile) -> String {
     file.text.lines().take(lines_of_code(&file.text)).map(|line| format!("{line}\n")).collect()
 }
 
-pub(super) fn file_sizes(tree: &Tree) -> FileSizes {
-    let length = |file: &File| file.text.lines().count();
+pub(super) fn file_sizes(tree: &SourceTree) -> FileSizes {
+    let length = |file: &TidyFile| file.text.lines().count();
     let mut largest: Vec<(usize, String)> =
         product_files(tree).map(|file| (lines_of_code(&file.text), file.path.clone())).collect();
     largest.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
@@ -55,9 +55,9 @@ pub(super) fn file_sizes(tree: &Tree) -> FileSizes {
 }
 
 /// Files of the product whose text has one of the markers in quotes.
-pub(super) fn diff_readers(tree: &Tree, markers: &[String]) -> Vec<String> {
+pub(super) fn diff_readers(tree: &SourceTree, markers: &[String]) -> Vec<String> {
     let quoted: Vec<String> = markers.iter().map(|marker| format!("\"{marker}")).collect();
-    let reads = |file: &&File| {
+    let reads = |file: &&TidyFile| {
         let text = product_text(file);
         quoted.iter().any(|marker| text.contains(marker))
     };
@@ -65,14 +65,14 @@ pub(super) fn diff_readers(tree: &Tree, markers: &[String]) -> Vec<String> {
 }
 
 /// How many files of the product, sources and data, have a word.
-pub(super) fn files_naming(tree: &Tree, word: &str) -> usize {
-    let of_product = |file: &&File| {
+pub(super) fn files_naming(tree: &SourceTree, word: &str) -> usize {
+    let of_product = |file: &&TidyFile| {
         let folder = file.path.split('/').next().unwrap_or_default();
         matches!(folder, "crates" | "modes" | "adapters" | "policies" | "rules" | "schemas")
             && !is_test(file)
             && !file.path.contains("/testkit/")
     };
-    let names = |file: &&File| {
+    let names = |file: &&TidyFile| {
         product_text(file).split(|c: char| !c.is_alphanumeric()).any(|found| found.eq_ignore_ascii_case(word))
     };
     tree.0.iter().filter(of_product).filter(names).count()
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn tests_are_counted_apart_from_the_product() {
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("crates/a/src/one.rs", UNIT),
             ("crates/a/src/two.rs", "1\n2\n3\n"),
             ("crates/a/src/two/tests.rs", "1\n2\n"),
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn only_the_product_counts_for_readers_and_words() {
-        let tree = Tree::of(&[
+        let tree = SourceTree::of(&[
             ("crates/a/src/diff.rs", "if line.starts_with(\"@@ -\") { Architect }\n"),
             (
                 "crates/a/src/other.rs",

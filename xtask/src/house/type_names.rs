@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use super::sizes::sources;
-use crate::tidy::Tree;
+use crate::tidy::SourceTree;
 use crate::tidy::code::code_only;
 
 /// The names of all types, one for each type.
-pub(super) fn declared_types(tree: &Tree) -> Vec<String> {
+pub(super) fn declared_types(tree: &SourceTree) -> Vec<String> {
     sources(tree).flat_map(|file| types_in(&file.text)).collect()
 }
 

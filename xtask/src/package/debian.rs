@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Failure, process};
+use crate::{XtaskFailure, process};
 
 use super::payload::Payload;
 use super::release::Release;
@@ -32,7 +32,12 @@ fn completions_folder(shell: &str) -> &'static str {
 }
 
 /// Writes `holon_VERSION_amd64.deb` into a folder.
-pub(super) fn write(payload: &Payload, release: &Release, work: &Path, out: &Path) -> Result<(), Failure> {
+pub(super) fn write(
+    payload: &Payload,
+    release: &Release,
+    work: &Path,
+    out: &Path,
+) -> Result<(), XtaskFailure> {
     let tree = StagedTree { root: work.join("deb"), release };
     stage(payload, &tree)?;
     let name = format!("holon_{}_{ARCHITECTURE}.deb", release.version);
@@ -42,7 +47,7 @@ pub(super) fn write(payload: &Payload, release: &Release, work: &Path, out: &Pat
     process::capture(&mut build).map(drop)
 }
 
-fn stage(payload: &Payload, tree: &StagedTree<'_>) -> Result<(), Failure> {
+fn stage(payload: &Payload, tree: &StagedTree<'_>) -> Result<(), XtaskFailure> {
     tree.add("usr/bin/holon", 0o755, &payload.binary)?;
     for page in &payload.pages {
         let path = format!("usr/share/man/man1/{}.gz", page.name);
@@ -98,7 +103,7 @@ struct StagedTree<'a> {
 }
 
 impl StagedTree<'_> {
-    fn add(&self, path: &str, mode: u32, content: &[u8]) -> Result<(), Failure> {
+    fn add(&self, path: &str, mode: u32, content: &[u8]) -> Result<(), XtaskFailure> {
         let path = self.root.join(path);
         let told = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
         fs::create_dir_all(path.parent().unwrap_or(&self.root)).map_err(told)?;
@@ -106,14 +111,14 @@ impl StagedTree<'_> {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(told)
     }
 
-    fn kilobytes(&self) -> Result<u64, Failure> {
+    fn kilobytes(&self) -> Result<u64, XtaskFailure> {
         let told = process::capture(Command::new("du").args(["-sk", "--apparent-size"]).arg(&self.root))?;
         let number = told.split_whitespace().next().and_then(|number| number.parse().ok());
         number.ok_or_else(|| format!("cannot read what `du` said: {told}"))
     }
 
     /// The same permissions and times whoever packages, whatever their umask.
-    fn settle(&self) -> Result<(), Failure> {
+    fn settle(&self) -> Result<(), XtaskFailure> {
         process::capture(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&self.root))?;
         let mut find = Command::new("find");
         find.arg(&self.root).args(["-exec", "touch", "--no-dereference"]);

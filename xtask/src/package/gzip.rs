@@ -3,10 +3,10 @@
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use crate::Failure;
+use crate::XtaskFailure;
 
 /// The bytes, compressed.
-pub(super) fn compress(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+pub(super) fn compress(bytes: &[u8]) -> Result<Vec<u8>, XtaskFailure> {
     let told = |error: std::io::Error| format!("cannot compress with gzip: {error}");
     let mut child = Command::new("gzip")
         .args(["-6", "-n", "-c"])

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::Failure;
+use crate::XtaskFailure;
 
 use super::payload::Payload;
 use super::release::Release;
@@ -17,7 +17,7 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
 /// The whole archive; its entry point is Holon's own agent.
-pub(super) fn archive(payload: &Payload, release: &Release) -> Result<Vec<u8>, Failure> {
+pub(super) fn archive(payload: &Payload, release: &Release) -> Result<Vec<u8>, XtaskFailure> {
     let tree = tree(payload, release.time)?;
     let layer = gzip::compress(&tree)?;
     let created = release.date("+%Y-%m-%dT%H:%M:%SZ")?;
@@ -63,7 +63,7 @@ impl Blobs {
         entry
     }
 
-    fn into_archive(self, entry: &Value, time: u64) -> Result<Vec<u8>, Failure> {
+    fn into_archive(self, entry: &Value, time: u64) -> Result<Vec<u8>, XtaskFailure> {
         let index = json!({ "schemaVersion": 2, "manifests": [entry] });
         let mut tar = TarWriter::new(time);
         tar.file("oci-layout", 0o644, json!({ "imageLayoutVersion": "1.0.0" }).to_string().as_bytes())?;
@@ -78,7 +78,7 @@ impl Blobs {
 }
 
 /// What a container of the image sees.
-fn tree(payload: &Payload, time: u64) -> Result<Vec<u8>, Failure> {
+fn tree(payload: &Payload, time: u64) -> Result<Vec<u8>, XtaskFailure> {
     let mut tar = TarWriter::new(time);
     let mut folders = vec!["bin".to_owned(), "dev".into(), "etc".into(), "proc".into(), "sys".into()];
     let mut libraries = Vec::new();

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Failure, process};
+use crate::{XtaskFailure, process};
 
 /// The libraries a binary is linked with, as `ldd` finds them here; none for a static one.
-pub(super) fn libraries(binary: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn libraries(binary: &Path) -> Result<Vec<PathBuf>, XtaskFailure> {
     let told = process::tell(Command::new("ldd").env("LC_ALL", "C").arg(binary), process::Echo::Silent)?;
     parse(&told.lines.join("\n")).map_err(|why| format!("{}: {why}", binary.display()))
 }
 
-fn parse(told: &str) -> Result<Vec<PathBuf>, Failure> {
+fn parse(told: &str) -> Result<Vec<PathBuf>, XtaskFailure> {
     if told.contains("not a dynamic executable") || told.contains("statically linked") {
         return Ok(Vec::new());
     }
@@ -28,7 +28,7 @@ fn parse(told: &str) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// What Debian calls the libraries, with the oldest C library that has everything the binary asks for.
-pub(super) fn debian_packages(libraries: &[PathBuf], binary: &[u8]) -> Result<Vec<String>, Failure> {
+pub(super) fn debian_packages(libraries: &[PathBuf], binary: &[u8]) -> Result<Vec<String>, XtaskFailure> {
     let mut packages = Vec::new();
     for library in libraries {
         let name = library.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Failure, process, project};
+use crate::{XtaskFailure, process, project};
 use payload::Payload;
 use release::Release;
 
@@ -34,7 +34,7 @@ struct PackageOptions {
 }
 
 impl PackageOptions {
-    fn parse(args: &[&str]) -> Result<Self, Failure> {
+    fn parse(args: &[&str]) -> Result<Self, XtaskFailure> {
         match args {
             [] => Ok(Self::default()),
             ["--binary", path, rest @ ..] => {
@@ -49,7 +49,7 @@ impl PackageOptions {
 }
 
 /// `cargo xtask package [--binary PATH] [--out FOLDER]`.
-pub(crate) fn run(args: &[&str]) -> Result<(), Failure> {
+pub(crate) fn run(args: &[&str]) -> Result<(), XtaskFailure> {
     let options = PackageOptions::parse(args)?;
     let target = project::metadata()?.target;
     let binary = match options.binary {
@@ -70,14 +70,14 @@ pub(crate) fn run(args: &[&str]) -> Result<(), Failure> {
     checksums(&out)
 }
 
-fn build(target: &Path) -> Result<PathBuf, Failure> {
+fn build(target: &Path) -> Result<PathBuf, XtaskFailure> {
     eprintln!("package: building a binary to be shipped; that takes some minutes");
     process::show(project::cargo().args(["build", "--locked", "--profile", "dist", "--package", "holon"]))?;
     Ok(target.join("dist/holon"))
 }
 
 /// A folder without what an earlier call left in it.
-fn empty(folder: &Path) -> Result<(), Failure> {
+fn empty(folder: &Path) -> Result<(), XtaskFailure> {
     fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     let entries =
         fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
@@ -92,20 +92,20 @@ fn empty(folder: &Path) -> Result<(), Failure> {
 }
 
 /// A copy without symbols, which nobody who installs it reads.
-fn strip(binary: &Path, work: &Path) -> Result<PathBuf, Failure> {
+fn strip(binary: &Path, work: &Path) -> Result<PathBuf, XtaskFailure> {
     let stripped = work.join("holon");
     process::capture(Command::new("strip").arg("-o").arg(&stripped).arg(binary))?;
     Ok(stripped)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write(path: &Path, bytes: &[u8]) -> Result<(), XtaskFailure> {
     fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 /// The file with the digests, in the form that `sha256sum --check` reads.
 const SUMS: &str = "SHA256SUMS";
 
-fn checksums(out: &Path) -> Result<(), Failure> {
+fn checksums(out: &Path) -> Result<(), XtaskFailure> {
     let entries = fs::read_dir(out).map_err(|error| format!("cannot read {}: {error}", out.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();

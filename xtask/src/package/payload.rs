@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Failure, process, project};
+use crate::{XtaskFailure, process, project};
 
 use super::tar::TarWriter;
 
@@ -34,7 +34,7 @@ pub(super) struct Payload {
 
 impl Payload {
     /// Asks the binary for its pages and completions, and takes the rest from the tree.
-    pub(super) fn gather(binary: &Path, work: &Path) -> Result<Self, Failure> {
+    pub(super) fn gather(binary: &Path, work: &Path) -> Result<Self, XtaskFailure> {
         let pages = work.join("man");
         process::capture(Command::new(binary).args(["man", "--out"]).arg(&pages))?;
         let completion = |(shell, name): &(&'static str, &str)| {
@@ -45,14 +45,14 @@ impl Payload {
             binary_path: binary.to_owned(),
             binary: read(binary)?,
             pages: all_of(&pages)?,
-            completions: SHELLS.iter().map(completion).collect::<Result<_, Failure>>()?,
+            completions: SHELLS.iter().map(completion).collect::<Result<_, XtaskFailure>>()?,
             documents: DOCUMENTS.into_iter().map(of_the_tree).collect::<Result<_, _>>()?,
             apparmor: of_the_tree("packaging/apparmor/holon")?,
         })
     }
 
     /// An archive with one folder of this name.
-    pub(super) fn tarball(&self, name: &str, time: u64) -> Result<Vec<u8>, Failure> {
+    pub(super) fn tarball(&self, name: &str, time: u64) -> Result<Vec<u8>, XtaskFailure> {
         let mut tar = TarWriter::new(time);
         tar.folder(name, 0o755)?;
         tar.file(&format!("{name}/holon"), 0o755, &self.binary)?;
@@ -72,13 +72,13 @@ impl Payload {
     }
 }
 
-fn of_the_tree(path: &str) -> Result<PackagedFile, Failure> {
+fn of_the_tree(path: &str) -> Result<PackagedFile, XtaskFailure> {
     let name = path.rsplit('/').next().unwrap_or(path).to_owned();
     Ok(PackagedFile { name, content: read(&project::root().join(path))? })
 }
 
 /// The files of a folder, by name.
-fn all_of(folder: &Path) -> Result<Vec<PackagedFile>, Failure> {
+fn all_of(folder: &Path) -> Result<Vec<PackagedFile>, XtaskFailure> {
     let entries =
         fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -90,6 +90,6 @@ fn all_of(folder: &Path) -> Result<Vec<PackagedFile>, Failure> {
     paths.iter().map(file).collect()
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>, XtaskFailure> {
     fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }

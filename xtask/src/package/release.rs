@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Failure, process, project};
+use crate::{XtaskFailure, process, project};
 
 /// One version of the product.
 pub(super) struct Release {
@@ -14,7 +14,7 @@ pub(super) struct Release {
 
 impl Release {
     /// Asks the binary for its version, and git, or `SOURCE_DATE_EPOCH`, for the time.
-    pub(super) fn of(binary: &Path) -> Result<Self, Failure> {
+    pub(super) fn of(binary: &Path) -> Result<Self, XtaskFailure> {
         let told = process::capture(Command::new(binary).arg("--version"))?;
         let version = version_in(&told)
             .ok_or_else(|| format!("{} is no holon: --version says {}", binary.display(), told.trim()))?;
@@ -22,7 +22,7 @@ impl Release {
     }
 
     /// The time as a person or a changelog writes it, in these words of `date`.
-    pub(super) fn date(&self, format: &str) -> Result<String, Failure> {
+    pub(super) fn date(&self, format: &str) -> Result<String, XtaskFailure> {
         let mut date = Command::new("date");
         date.env("LC_ALL", "C").args(["--utc", &format!("--date=@{}", self.time), format]);
         process::capture(&mut date).map(|text| text.trim().to_owned())
@@ -34,7 +34,7 @@ fn version_in(told: &str) -> Option<String> {
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
 }
 
-fn time() -> Result<u64, Failure> {
+fn time() -> Result<u64, XtaskFailure> {
     let given = std::env::var("SOURCE_DATE_EPOCH").ok();
     let mut git = Command::new("git");
     git.current_dir(project::root()).args(["log", "-1", "--format=%ct"]);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::{Failure, process, project};
+use crate::{XtaskFailure, process, project};
 
 use super::release::Release;
 
@@ -12,7 +12,7 @@ use super::release::Release;
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// The whole document.
-pub(super) fn document(release: &Release) -> Result<Vec<u8>, Failure> {
+pub(super) fn document(release: &Release) -> Result<Vec<u8>, XtaskFailure> {
     let mut metadata = project::cargo();
     metadata.args(["metadata", "--format-version=1", "--locked", "--filter-platform", PLATFORM]);
     let metadata = process::capture(&mut metadata)?;
@@ -25,7 +25,7 @@ pub(super) fn document(release: &Release) -> Result<Vec<u8>, Failure> {
 }
 
 /// The digests of Cargo.lock, by name and version.
-fn checksums(lock: &str) -> Result<BTreeMap<(String, String), String>, Failure> {
+fn checksums(lock: &str) -> Result<BTreeMap<(String, String), String>, XtaskFailure> {
     let lock: toml::Table = lock.parse().map_err(|error| format!("Cargo.lock: {error}"))?;
     let packages = lock.get("package").and_then(toml::Value::as_array).cloned().unwrap_or_default();
     let text = |package: &toml::Value, key: &str| package.get(key)?.as_str().map(str::to_owned);
@@ -39,7 +39,7 @@ fn describe(
     metadata: &Value,
     checksums: &BTreeMap<(String, String), String>,
     time: &str,
-) -> Result<Value, Failure> {
+) -> Result<Value, XtaskFailure> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let packages: BTreeMap<String, Value> =

@@ -1,6 +1,6 @@
 //! Writing tar archives (ustar): always the same bytes for the same content, owned by root.
 
-use crate::Failure;
+use crate::XtaskFailure;
 
 const BLOCK: usize = 512;
 /// How long a name may be, and the folder before it.
@@ -20,14 +20,14 @@ impl TarWriter {
     }
 
     /// Adds a folder.
-    pub(super) fn folder(&mut self, path: &str, mode: u32) -> Result<(), Failure> {
+    pub(super) fn folder(&mut self, path: &str, mode: u32) -> Result<(), XtaskFailure> {
         let header = header(&format!("{}/", path.trim_end_matches('/')), mode, 0, self.time, b'5')?;
         self.bytes.extend(header);
         Ok(())
     }
 
     /// Adds a file.
-    pub(super) fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> Result<(), Failure> {
+    pub(super) fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> Result<(), XtaskFailure> {
         self.bytes.extend(header(path, mode, content.len(), self.time, b'0')?);
         self.bytes.extend(content);
         self.bytes.resize(self.bytes.len().next_multiple_of(BLOCK), 0);
@@ -41,7 +41,7 @@ impl TarWriter {
     }
 }
 
-fn header(path: &str, mode: u32, size: usize, time: u64, kind: u8) -> Result<[u8; BLOCK], Failure> {
+fn header(path: &str, mode: u32, size: usize, time: u64, kind: u8) -> Result<[u8; BLOCK], XtaskFailure> {
     let (prefix, name) = split(path).ok_or_else(|| format!("{path} is too long for an archive"))?;
     let mut header = [0; BLOCK];
     let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::process::{self, Echo};
-use crate::{Failure, project};
+use crate::{XtaskFailure, project};
 
 /// A program that was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ const OPTIMISED: [&str; 5] =
     ["holon-supervisor", "holon-model", "holon-agent", "holon-store", "holon-server"];
 
 /// Builds; an error when there is no telling how it ended.
-pub(crate) fn build(cargo: &mut Command, tree: &Path) -> Result<BuildResult, Failure> {
+pub(crate) fn build(cargo: &mut Command, tree: &Path) -> Result<BuildResult, XtaskFailure> {
     let told = process::tell(cargo, Echo::Silent)?;
     let messages: Vec<Value> = told
         .lines

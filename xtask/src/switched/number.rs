@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process::Echo;
-use crate::{Failure, process};
+use crate::{XtaskFailure, process};
 
 /// How code asks for the number.
 pub(crate) const ASK: &str = "crate::holon_version::number()";
@@ -40,7 +40,7 @@ pub(crate) struct NumberedProgram {
 
 impl NumberedProgram {
     /// Looks for the numbers in a program; tests that only start another one have none.
-    pub(crate) fn read(file: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(file: &Path) -> Result<Self, XtaskFailure> {
         let mut grep = Command::new("grep");
         grep.env("LC_ALL", "C").args(["--text", "--byte-offset", "--only-matching", "--fixed-strings", MARK]);
         let told = process::tell(grep.arg(file), Echo::Silent)?;
@@ -59,7 +59,7 @@ impl NumberedProgram {
     }
 
     /// Writes the program with a number of its own.
-    pub(crate) fn write(&self, to: &Path, number: usize) -> Result<(), Failure> {
+    pub(crate) fn write(&self, to: &Path, number: usize) -> Result<(), XtaskFailure> {
         let digits = format!("{number:0DIGITS$}");
         let write = || {
             fs::copy(&self.file, to)?;

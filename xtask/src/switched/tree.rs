@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Failure, process, project};
+use crate::{XtaskFailure, process, project};
 
 /// Files as they become: their whole texts, by their paths in the tree.
 pub(crate) type ChangedFiles = BTreeMap<PathBuf, String>;
@@ -15,7 +15,7 @@ pub(crate) struct TreeCopy(tempfile::TempDir);
 
 impl TreeCopy {
     /// Copies the tree as it is now, with what is not committed yet.
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new() -> Result<Self, XtaskFailure> {
         let tree = tempfile::Builder::new().prefix("holon-switched-").tempdir();
         let tree = tree.map_err(|error| format!("cannot make a temporary folder: {error}"))?;
         for file in project::files()? {
@@ -31,7 +31,7 @@ impl TreeCopy {
     }
 
     /// The text of a file; none when there is no such file.
-    pub(crate) fn text(&self, file: &Path) -> Result<Option<String>, Failure> {
+    pub(crate) fn text(&self, file: &Path) -> Result<Option<String>, XtaskFailure> {
         match fs::read_to_string(self.path().join(file)) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -40,7 +40,7 @@ impl TreeCopy {
     }
 
     /// Writes the files whose text is another one: cargo builds anew what was written.
-    pub(crate) fn write(&self, files: &ChangedFiles) -> Result<(), Failure> {
+    pub(crate) fn write(&self, files: &ChangedFiles) -> Result<(), XtaskFailure> {
         for (file, text) in files {
             if self.text(file)?.as_ref() != Some(text) {
                 fs::write(self.path().join(file), text)
@@ -51,10 +51,10 @@ impl TreeCopy {
     }
 
     /// What a patch makes of the files it touches; the copy stays as it is.
-    pub(crate) fn patched(&self, patch: &Path) -> Result<ChangedFiles, Failure> {
+    pub(crate) fn patched(&self, patch: &Path) -> Result<ChangedFiles, XtaskFailure> {
         let touched = self.apply(&["--numstat"], patch)?;
         self.apply(&[], patch)?;
-        let read = || -> Result<ChangedFiles, Failure> {
+        let read = || -> Result<ChangedFiles, XtaskFailure> {
             let mut files = ChangedFiles::new();
             for file in touched.lines().filter_map(|line| line.split('\t').nth(2)).map(PathBuf::from) {
                 let text = self.text(&file)?.ok_or_else(|| format!("{} is removed", file.display()))?;
@@ -68,7 +68,7 @@ impl TreeCopy {
         files
     }
 
-    fn apply(&self, more: &[&str], patch: &Path) -> Result<String, Failure> {
+    fn apply(&self, more: &[&str], patch: &Path) -> Result<String, XtaskFailure> {
         let mut git = Command::new("git");
         git.current_dir(self.path()).env("GIT_CONFIG_GLOBAL", "/dev/null");
         // A repository around the folder for temporary files is none of ours.

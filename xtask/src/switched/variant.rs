@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::Failure;
-use crate::process::{self, Echo, Told};
+use crate::XtaskFailure;
+use crate::process::{self, Echo, ProgramEnd};
 
 /// So many times as long anything may take behind other tests.
 const PATIENCE_BEHIND: u64 = 5;
@@ -19,14 +19,14 @@ const TESTED: &str = "holon";
 
 /// What else the machine does meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum TrialPace {
     /// Nothing.
     Alone,
     /// Other tests, which come first.
     Behind,
 }
 
-impl Pace {
+impl TrialPace {
     pub(super) fn within(self, seconds: u64, command: &Command) -> Command {
         match self {
             Self::Alone => process::with_deadline(seconds, command),
@@ -44,12 +44,12 @@ pub(crate) struct TestVariant {
     tested: bool,
     /// Where they run.
     package: PathBuf,
-    pace: Pace,
+    pace: TrialPace,
 }
 
 impl TestVariant {
     /// A folder for them, which goes with them; whoever runs a test may look into it.
-    pub(super) fn new(target: &Path, package: PathBuf, pace: Pace) -> Result<Self, Failure> {
+    pub(super) fn new(target: &Path, package: PathBuf, pace: TrialPace) -> Result<Self, XtaskFailure> {
         let make = || {
             let folder = tempfile::Builder::new().prefix("variant-").tempdir_in(target)?;
             fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
@@ -66,8 +66,8 @@ impl TestVariant {
         &mut self,
         tests: &P,
         tested: Option<&P>,
-        put: impl Fn(&P, &Path) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        put: impl Fn(&P, &Path) -> Result<(), XtaskFailure>,
+    ) -> Result<(), XtaskFailure> {
         put(tests, &self.folder.path().join(TESTS))?;
         if let Some(tested) = tested {
             put(tested, &self.folder.path().join(TESTED))?;
@@ -82,7 +82,7 @@ impl TestVariant {
         filter: &[&str],
         seconds: u64,
         set: impl FnOnce(&mut Command),
-    ) -> Result<Told, Failure> {
+    ) -> Result<ProgramEnd, XtaskFailure> {
         let mut tests = Command::new(self.folder.path().join(TESTS));
         tests.args(filter).current_dir(&self.package).env("CARGO_MANIFEST_DIR", &self.package);
         if self.tested {

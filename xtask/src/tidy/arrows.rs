@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::{Finding, Tree};
+use super::{SourceTree, TidyFinding};
 
 const TABLE: &str = include_str!("../../arrows.toml");
 
@@ -16,27 +16,27 @@ struct Arrows {
 }
 
 /// Every dependency between crates of this workspace is in xtask/arrows.toml.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     check_with(tree, TABLE)
 }
 
-fn check_with(tree: &Tree, table: &str) -> Vec<Finding> {
+fn check_with(tree: &SourceTree, table: &str) -> Vec<TidyFinding> {
     let arrows: Arrows = match toml::from_str(table) {
         Ok(arrows) => arrows,
-        Err(error) => return vec![Finding::new("xtask/arrows.toml", 0, error.to_string())],
+        Err(error) => return vec![TidyFinding::new("xtask/arrows.toml", 0, error.to_string())],
     };
     tree.manifests().flat_map(|file| check_manifest(&file.path, &file.text, &arrows)).collect()
 }
 
-fn check_manifest(path: &str, text: &str, arrows: &Arrows) -> Vec<Finding> {
+fn check_manifest(path: &str, text: &str, arrows: &Arrows) -> Vec<TidyFinding> {
     let manifest: toml::Table = match text.parse() {
         Ok(manifest) => manifest,
-        Err(error) => return vec![Finding::new(path, 0, format!("cannot be read: {error}"))],
+        Err(error) => return vec![TidyFinding::new(path, 0, format!("cannot be read: {error}"))],
     };
     let name = manifest.get("package").and_then(|package| package.get("name")).and_then(toml::Value::as_str);
     let name = name.unwrap_or_default();
     let Some(allowed) = arrows.uses.get(name) else {
-        return vec![Finding::new(path, 0, format!("`{name}` is not in xtask/arrows.toml"))];
+        return vec![TidyFinding::new(path, 0, format!("`{name}` is not in xtask/arrows.toml"))];
     };
     let mut findings = Vec::new();
     for (section, dependency) in dependencies(&manifest) {
@@ -45,7 +45,7 @@ fn check_manifest(path: &str, text: &str, arrows: &Arrows) -> Vec<Finding> {
         if in_workspace && !allowed.contains(&dependency) && !for_tests {
             let message =
                 format!("`{name}` may not depend on `{dependency}` ({section}); see xtask/arrows.toml");
-            findings.push(Finding::new(path, 0, message));
+            findings.push(TidyFinding::new(path, 0, message));
         }
     }
     findings
@@ -79,7 +79,7 @@ mod tests {
 
     const ARROWS: &str = "tests = [\"kit\"]\n[uses]\ncore = []\ngit = [\"core\"]\nkit = []\n";
 
-    fn rule(tree: &Tree) -> Vec<Finding> {
+    fn rule(tree: &SourceTree) -> Vec<TidyFinding> {
         check_with(tree, ARROWS)
     }
 

@@ -1,17 +1,17 @@
 //! Nothing unfinished is committed.
 
 use super::code::code_only;
-use super::{Finding, Tree};
+use super::{SourceTree, TidyFinding};
 
 const LEFTOVERS: [&str; 4] = ["todo!", "unimplemented!", "dbg!", "#[ignore"];
 
 /// No placeholder, no debugging print, no test that is switched off.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in tree.rust() {
         for (index, line) in code_only(&file.text).lines().enumerate() {
             for word in LEFTOVERS.iter().filter(|word| has(line, word)) {
-                findings.push(Finding::new(&file.path, index + 1, format!("`{word}` is left over")));
+                findings.push(TidyFinding::new(&file.path, index + 1, format!("`{word}` is left over")));
             }
         }
     }

@@ -1,23 +1,23 @@
 //! Files stay short enough to be read in one sitting.
 
-use super::{File, Finding, Tree};
+use super::{SourceTree, TidyFile, TidyFinding};
 
 const MOST_LINES: usize = 600;
 
 /// No Rust file is longer than 600 lines, its tests not counted.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| !is_test(file)) {
         let lines = lines_of_code(&file.text);
         if lines > MOST_LINES {
             let message = format!("{lines} lines, more than {MOST_LINES}: split it by ideas");
-            findings.push(Finding::new(&file.path, 0, message));
+            findings.push(TidyFinding::new(&file.path, 0, message));
         }
     }
     findings
 }
 
-pub(crate) fn is_test(file: &File) -> bool {
+pub(crate) fn is_test(file: &TidyFile) -> bool {
     file.path.split('/').any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
 }
 

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
 
-use super::{Finding, Tree};
-use crate::{Failure, process, project};
+use super::{SourceTree, TidyFinding};
+use crate::{XtaskFailure, process, project};
 
 const LIST: &str = "deny.toml";
 
@@ -27,7 +27,7 @@ pub(super) struct LicensedPackage {
 }
 
 /// The licences of everything that Cargo.lock names for the platform that is built for.
-pub(super) fn of_dependencies() -> Result<Vec<LicensedPackage>, Failure> {
+pub(super) fn of_dependencies() -> Result<Vec<LicensedPackage>, XtaskFailure> {
     let mut metadata = project::cargo();
     metadata.args(["metadata", "--format-version=1", "--locked", "--all-features"]);
     metadata.args(["--filter-platform", "x86_64-unknown-linux-gnu"]);
@@ -43,24 +43,24 @@ pub(super) fn of_dependencies() -> Result<Vec<LicensedPackage>, Failure> {
 }
 
 /// Each package has a licence that can be chosen, and each licence of the list is needed.
-pub(super) fn check(tree: &Tree, packages: &[LicensedPackage]) -> Vec<Finding> {
-    let Some(file) = tree.get(LIST) else { return vec![Finding::new(LIST, 0, "is missing")] };
+pub(super) fn check(tree: &SourceTree, packages: &[LicensedPackage]) -> Vec<TidyFinding> {
+    let Some(file) = tree.get(LIST) else { return vec![TidyFinding::new(LIST, 0, "is missing")] };
     let allowed = match toml::from_str::<DenyConfiguration>(&file.text) {
         Ok(configuration) => configuration.licenses.allow,
-        Err(error) => return vec![Finding::new(LIST, 0, error.to_string())],
+        Err(error) => return vec![TidyFinding::new(LIST, 0, error.to_string())],
     };
     let mut findings = Vec::new();
     for package in packages {
         if let Some(why) = refused(&package.licence, &allowed) {
-            findings.push(Finding::new(LIST, 0, format!("{}: {why}", package.name)));
+            findings.push(TidyFinding::new(LIST, 0, format!("{}: {why}", package.name)));
         }
     }
     for licence in &allowed {
         let named = |package: &LicensedPackage| package.licence.contains(licence.as_str());
         if spdx::license_id(licence).is_none() {
-            findings.push(Finding::new(LIST, 0, format!("`{licence}` is no licence that SPDX knows")));
+            findings.push(TidyFinding::new(LIST, 0, format!("`{licence}` is no licence that SPDX knows")));
         } else if !packages.iter().any(named) {
-            findings.push(Finding::new(LIST, 0, format!("no dependency has the licence {licence}")));
+            findings.push(TidyFinding::new(LIST, 0, format!("no dependency has the licence {licence}")));
         }
     }
     findings
@@ -85,7 +85,8 @@ mod tests {
     #[test]
     fn a_licence_has_to_be_allowed_and_needed() {
         let check = |allow: &str, licence: &str, expect: &[&str]| {
-            let tree = Tree::of(&[(LIST, &format!("[licenses]\nversion = 2\nallow = [{allow}]\n[bans]\n"))]);
+            let tree =
+                SourceTree::of(&[(LIST, &format!("[licenses]\nversion = 2\nallow = [{allow}]\n[bans]\n"))]);
             let packages = [LicensedPackage { name: "x".into(), licence: licence.into() }];
             let told: Vec<String> = super::check(&tree, &packages).iter().map(ToString::to_string).collect();
             assert_eq!(told.len(), expect.len(), "{told:?}");
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_list_that_is_missing_or_broken_is_told() {
-        assert_eq!(check(&Tree::of(&[]), &[])[0].to_string(), "deny.toml: is missing");
-        assert_eq!(check(&Tree::of(&[(LIST, "[licenses]\nallow = 1\n")]), &[]).len(), 1);
+        assert_eq!(check(&SourceTree::of(&[]), &[])[0].to_string(), "deny.toml: is missing");
+        assert_eq!(check(&SourceTree::of(&[(LIST, "[licenses]\nallow = 1\n")]), &[]).len(), 1);
     }
 }

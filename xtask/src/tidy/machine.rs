@@ -1,6 +1,6 @@
 //! Nothing in the tree depends on one machine.
 
-use super::{File, Finding, Tree};
+use super::{SourceTree, TidyFile, TidyFinding};
 
 /// A line with this text may name such a path, because it has to: a test of what a sandbox hides, for example.
 const ALLOWED: &str = "tidy: machine path";
@@ -15,18 +15,18 @@ const FOLDERS: [&str; 3] = ["root", "work", "Users"];
 const ANYONE: [&str; 10] = ["user", "USER", "me", "you", "alice", "bob", "dev", "someone", "NAME", "$USER"];
 
 /// No absolute path of one machine and no package registry but the public one.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     tree.0.iter().flat_map(check_file).collect()
 }
 
-fn check_file(file: &File) -> Vec<Finding> {
+fn check_file(file: &TidyFile) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (number, line) in file.lines().filter(|(_, line)| !line.contains(ALLOWED)) {
         if let Some(path) = machine_path(line) {
-            findings.push(Finding::new(&file.path, number, format!("{path} is a path of one machine")));
+            findings.push(TidyFinding::new(&file.path, number, format!("{path} is a path of one machine")));
         }
         if let Some(what) = registry(&file.path, line) {
-            findings.push(Finding::new(&file.path, number, what));
+            findings.push(TidyFinding::new(&file.path, number, what));
         }
     }
     findings
@@ -90,7 +90,7 @@ mod tests {
         ] {
             // The marker keeps this file itself free of such paths.
             let line = line.replace('@', "");
-            let findings = check(&Tree::of(&[("a.md", &line)]));
+            let findings = check(&SourceTree::of(&[("a.md", &line)]));
             assert_eq!(!findings.is_empty(), found, "{line}: {findings:?}");
         }
     }

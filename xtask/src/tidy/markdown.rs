@@ -1,26 +1,26 @@
 //! Documents are clean, and what they show is tried out.
 
-use super::{Finding, Tree};
+use super::{SourceTree, TidyFinding};
 
 /// The test that runs the examples of documents; it names the documents it reads.
 const DOCS_TEST: &str = "crates/holon/tests/docs.rs";
 
 /// No space at the end of a line and no tab in Markdown; every document with `console` examples is run by a test.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     let tested = tree.get(DOCS_TEST).map_or("", |file| file.text.as_str());
     for file in tree.0.iter().filter(|file| file.extension() == "md") {
         for (number, line) in file.lines() {
             if line.ends_with([' ', '\t']) {
-                findings.push(Finding::new(&file.path, number, "space at the end of the line"));
+                findings.push(TidyFinding::new(&file.path, number, "space at the end of the line"));
             } else if line.contains('\t') {
-                findings.push(Finding::new(&file.path, number, "tab"));
+                findings.push(TidyFinding::new(&file.path, number, "tab"));
             }
         }
         let example = file.lines().find(|(_, line)| line.trim_start().starts_with("```console"));
         if let Some((number, _)) = example.filter(|_| !tested.contains(&format!("\"{}\"", file.path))) {
             let message = format!("console examples that {DOCS_TEST} does not run");
-            findings.push(Finding::new(&file.path, number, message));
+            findings.push(TidyFinding::new(&file.path, number, message));
         }
     }
     findings

@@ -1,17 +1,21 @@
 //! Files are named for their idea.
 
-use super::{Finding, Tree};
+use super::{SourceTree, TidyFinding};
 
 /// Names that say nothing about what is inside.
 const EMPTY_NAMES: [&str; 8] = ["util", "utils", "helper", "helpers", "types", "common", "misc", "shared"];
 
 /// No Rust file or module folder has a name that could hold anything.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in tree.rust() {
         let named = file.path.trim_end_matches(".rs").split('/').find(|part| EMPTY_NAMES.contains(part));
         if let Some(name) = named {
-            findings.push(Finding::new(&file.path, 0, format!("`{name}` names no idea; say what is in it")));
+            findings.push(TidyFinding::new(
+                &file.path,
+                0,
+                format!("`{name}` names no idea; say what is in it"),
+            ));
         }
     }
     findings

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::code::code_only;
-use super::{Finding, Tree};
+use super::{SourceTree, TidyFinding};
 use crate::breaks;
 
 /// Where promises are written down: lines that begin with their id. `(later)` or a cell `later` on such a line means
@@ -11,9 +11,9 @@ use crate::breaks;
 const DOCUMENT: &str = "ARCHITECTURE.md";
 
 /// Every promise in force has a test named after it and a break, and there are none without a promise.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let Some(document) = tree.get(DOCUMENT) else {
-        return vec![Finding::new(DOCUMENT, 0, "is missing, and with it the promises")];
+        return vec![TidyFinding::new(DOCUMENT, 0, "is missing, and with it the promises")];
     };
     let promises: BTreeMap<u32, Promise> = document
         .lines()
@@ -24,12 +24,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for (number, promise) in promises.iter().filter(|(_, promise)| promise.in_force) {
         if !tests.iter().any(|test| test.number == *number) {
             let message = format!("INV-{number:02} has no test `fn inv_{number:02}_…`");
-            findings.push(Finding::new(DOCUMENT, promise.line, message));
+            findings.push(TidyFinding::new(DOCUMENT, promise.line, message));
         }
     }
     for test in tests.iter().filter(|test| !promises.contains_key(&test.number)) {
         let message = format!("`{}` tests a promise that {DOCUMENT} does not make", test.name);
-        findings.push(Finding::new(&test.path, test.line, message));
+        findings.push(TidyFinding::new(&test.path, test.line, message));
     }
     findings.extend(check_breaks(tree, &promises, &tests));
     findings
@@ -40,28 +40,32 @@ struct Promise {
     in_force: bool,
 }
 
-struct Test {
+struct PromiseTest {
     number: u32,
     name: String,
     path: String,
     line: usize,
 }
 
-fn check_breaks(tree: &Tree, promises: &BTreeMap<u32, Promise>, tests: &[Test]) -> Vec<Finding> {
+fn check_breaks(
+    tree: &SourceTree,
+    promises: &BTreeMap<u32, Promise>,
+    tests: &[PromiseTest],
+) -> Vec<TidyFinding> {
     let list = match tree.get(breaks::LIST).map(|file| breaks::parse(&file.text)).transpose() {
         Ok(list) => list.unwrap_or_default(),
-        Err(failure) => return vec![Finding::new(breaks::LIST, 0, failure)],
+        Err(failure) => return vec![TidyFinding::new(breaks::LIST, 0, failure)],
     };
     let mut findings = Vec::new();
     for (number, promise) in promises.iter().filter(|(_, promise)| promise.in_force) {
         let id = format!("INV-{number:02}");
         if !list.iter().any(|one| one.id == id) {
             let message = format!("{id} has no break in {}", breaks::LIST);
-            findings.push(Finding::new(DOCUMENT, promise.line, message));
+            findings.push(TidyFinding::new(DOCUMENT, promise.line, message));
         }
     }
     for one in &list {
-        let mut object = |message: String| findings.push(Finding::new(breaks::LIST, 0, message));
+        let mut object = |message: String| findings.push(TidyFinding::new(breaks::LIST, 0, message));
         let number = promise(&one.id);
         if !number.is_some_and(|number| promises.contains_key(&number)) {
             object(format!("{} breaks a promise that {DOCUMENT} does not make", one.id));
@@ -76,7 +80,7 @@ fn check_breaks(tree: &Tree, promises: &BTreeMap<u32, Promise>, tests: &[Test]) 
     let patches =
         tree.0.iter().filter(|file| file.path.starts_with("breaks/") && file.extension() == "patch");
     for file in patches.filter(|file| !list.iter().any(|one| file.path == format!("breaks/{}", one.patch))) {
-        findings.push(Finding::new(&file.path, 0, format!("is not in {}", breaks::LIST)));
+        findings.push(TidyFinding::new(&file.path, 0, format!("is not in {}", breaks::LIST)));
     }
     findings
 }
@@ -93,7 +97,7 @@ fn is_later(line: &str) -> bool {
 }
 
 /// The functions in the crates that are named after a promise.
-fn tests(tree: &Tree) -> Vec<Test> {
+fn tests(tree: &SourceTree) -> Vec<PromiseTest> {
     let mut found = Vec::new();
     for file in tree.rust().filter(|file| file.path.starts_with("crates/")) {
         for (index, line) in code_only(&file.text).lines().enumerate() {
@@ -102,7 +106,7 @@ fn tests(tree: &Tree) -> Vec<Test> {
             let number = tail.get(..2).and_then(|digits| digits.parse().ok());
             if let Some(number) = number.filter(|_| tail[2..].starts_with('_')) {
                 let (name, path) = (format!("inv_{tail}"), file.path.clone());
-                found.push(Test { number, name, path, line: index + 1 });
+                found.push(PromiseTest { number, name, path, line: index + 1 });
             }
         }
     }

@@ -1,18 +1,22 @@
 //! Where `unsafe` may be written.
 
 use super::code::code_only;
-use super::{Finding, Tree};
+use super::{SourceTree, TidyFinding};
 
 /// The one crate that may.
 const PLACE: &str = "crates/sandbox/";
 
 /// `unsafe` stands only in the sandbox crate.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| !file.path.starts_with(PLACE)) {
         for (index, line) in code_only(&file.text).lines().enumerate() {
             if has_word(line, "unsafe") {
-                findings.push(Finding::new(&file.path, index + 1, format!("unsafe code outside of {PLACE}")));
+                findings.push(TidyFinding::new(
+                    &file.path,
+                    index + 1,
+                    format!("unsafe code outside of {PLACE}"),
+                ));
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Versions are chosen in one place.
 
 use super::arrows::entries;
-use super::{Finding, Tree};
+use super::{SourceTree, TidyFinding};
 
 /// Every dependency of a member is `x.workspace = true`; versions are in the root manifest.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in tree.manifests() {
         // A manifest that cannot be read is reported by the rule about arrows.
@@ -13,7 +13,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             let from_workspace = value.get("workspace").and_then(toml::Value::as_bool) == Some(true);
             if !from_workspace || value.get("version").is_some() {
                 let message = format!("`{name}` in [{section}]: versions belong in [workspace.dependencies]");
-                findings.push(Finding::new(&file.path, 0, message));
+                findings.push(TidyFinding::new(&file.path, 0, message));
             }
         }
     }

@@ -4,11 +4,11 @@ mod rows;
 
 use std::path::{Path, PathBuf};
 
-use holon_testkit::lost::{Hearing, Level, Outcome, Script, each, grammar, play, play_chat};
+use holon_testkit::lost::{AgentScript, HearingMode, PlayLevel, PlayOutcome, each, grammar, play, play_chat};
 
-use crate::Failure;
-use crate::report::Report;
-use crate::scratch::Bench;
+use crate::BenchFailure;
+use crate::report::SuiteReport;
+use crate::scratch::BenchContext;
 
 /// Where the scripts are, from the root of the project, unless others are given.
 const SCRIPTS: &str = "bench/supervisor";
@@ -16,39 +16,39 @@ const SCRIPTS: &str = "bench/supervisor";
 const SEEDS: [u64; 2] = [18, 19];
 
 /// Everything that became of one script.
-struct Played {
-    script: Script,
+struct PlayedScript {
+    script: AgentScript,
     /// The seed it was made with, or nothing if it was written.
     seed: Option<u64>,
-    reacting: Vec<(Level, Outcome)>,
-    deaf: Option<Outcome>,
-    blanked: Option<Outcome>,
+    reacting: Vec<(PlayLevel, PlayOutcome)>,
+    deaf: Option<PlayOutcome>,
+    blanked: Option<PlayOutcome>,
     /// As turns of a chat; only healthy ones.
-    chatting: Vec<(Level, Outcome)>,
+    chatting: Vec<(PlayLevel, PlayOutcome)>,
 }
 
-impl Played {
-    fn at(&self, level: Level) -> Option<&Outcome> {
+impl PlayedScript {
+    fn at(&self, level: PlayLevel) -> Option<&PlayOutcome> {
         self.reacting.iter().find(|(own, _)| *own == level).map(|(_, outcome)| outcome)
     }
 
-    fn in_chat(&self, level: Level) -> Option<&Outcome> {
+    fn in_chat(&self, level: PlayLevel) -> Option<&PlayOutcome> {
         self.chatting.iter().find(|(own, _)| *own == level).map(|(_, outcome)| outcome)
     }
 }
 
 /// What others may run is read from another folder.
-pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
+pub(super) fn measure(bench: &BenchContext) -> Result<SuiteReport, BenchFailure> {
     let folder = bench.scripts.clone().unwrap_or_else(|| PathBuf::from(SCRIPTS));
-    let mut scripts: Vec<(Option<u64>, Script)> =
-        Script::load(&folder)?.into_iter().map(|script| (None, script)).collect();
+    let mut scripts: Vec<(Option<u64>, AgentScript)> =
+        AgentScript::load(&folder)?.into_iter().map(|script| (None, script)).collect();
     let own = bench.scripts.is_none();
     let usual: &[u64] = if own { &SEEDS } else { &[] };
     let seeds = if bench.seeds.is_empty() { usual } else { &bench.seeds };
     for seed in seeds {
         scripts.extend(grammar::scripts(*seed).into_iter().map(|script| {
             let name = format!("{}-{seed}", script.name);
-            (Some(*seed), Script { name, ..script })
+            (Some(*seed), AgentScript { name, ..script })
         }));
     }
     if scripts.is_empty() {
@@ -59,25 +59,26 @@ pub(super) fn measure(bench: &Bench) -> Result<Report, Failure> {
     for line in std::iter::once(HEAD.to_owned()).chain(played.iter().flat_map(lines)) {
         println!("  {line}");
     }
-    Ok(Report { rows: rows::all(&played, seeds, own), notes: Vec::new() })
+    Ok(SuiteReport { rows: rows::all(&played, seeds, own), notes: Vec::new() })
 }
 
-fn go(holon: &Path, seed: Option<u64>, script: &Script) -> Played {
+fn go(holon: &Path, seed: Option<u64>, script: &AgentScript) -> PlayedScript {
     let lost = script.is_lost();
-    let reacting = Level::OF_RUNS.map(|level| (level, play(holon, script, level, Hearing::Reacts))).into();
-    let alone = |hearing| lost.then(|| play(holon, script, Level::Adaptive, hearing));
-    let (deaf, blanked) = (alone(Hearing::Deaf), alone(Hearing::Blanked));
-    let levels = if lost { &[][..] } else { &Level::OF_CHATS };
-    let chat = |level: &Level| (*level, play_chat(holon, script, *level, Hearing::Reacts));
+    let reacting =
+        PlayLevel::OF_RUNS.map(|level| (level, play(holon, script, level, HearingMode::Reacts))).into();
+    let alone = |hearing| lost.then(|| play(holon, script, PlayLevel::Adaptive, hearing));
+    let (deaf, blanked) = (alone(HearingMode::Deaf), alone(HearingMode::Blanked));
+    let levels = if lost { &[][..] } else { &PlayLevel::OF_CHATS };
+    let chat = |level: &PlayLevel| (*level, play_chat(holon, script, *level, HearingMode::Reacts));
     let chatting = levels.iter().map(chat).collect();
-    Played { script: script.clone(), seed, reacting, deaf, blanked, chatting }
+    PlayedScript { script: script.clone(), seed, reacting, deaf, blanked, chatting }
 }
 
 const HEAD: &str = "script                              level     hears    exit  check  rounds  put right  wasted   tokens  takeovers  denied";
 
-fn lines(played: &Played) -> Vec<String> {
-    let line = |level: &str, hears: &str, outcome: &Outcome| {
-        let Outcome { code, rounds, wasted, tokens, takeovers, denied, .. } = outcome;
+fn lines(played: &PlayedScript) -> Vec<String> {
+    let line = |level: &str, hears: &str, outcome: &PlayOutcome| {
+        let PlayOutcome { code, rounds, wasted, tokens, takeovers, denied, .. } = outcome;
         let check = if outcome.good { "good" } else { "bad" };
         let heeded = outcome.heeded.map_or_else(|| "-".to_owned(), |round| round.to_string());
         format!(

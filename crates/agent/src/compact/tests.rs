@@ -8,26 +8,26 @@ use proptest::prelude::*;
 use super::*;
 
 /// A conversation of rounds, each with the sizes of its calls' arguments and results.
-fn conversation(rounds: &[Vec<(usize, usize)>], texts: bool) -> Conversation {
-    let mut conversation = Conversation::default();
+fn conversation(rounds: &[Vec<(usize, usize)>], texts: bool) -> AgentConversation {
+    let mut conversation = AgentConversation::default();
     conversation.ask("Make the parser accept tabs.");
     for (number, calls) in rounds.iter().enumerate() {
-        let mut parts = vec![Part::Reasoning(Reasoning { text: "hm ".repeat(50), seal: None })];
+        let mut parts = vec![MessagePart::Reasoning(Reasoning { text: "hm ".repeat(50), seal: None })];
         if texts || calls.is_empty() {
-            parts.push(Part::Text(format!("Round {number}.")));
+            parts.push(MessagePart::Text(format!("Round {number}.")));
         }
         let mut results = Vec::new();
         for (place, (arguments, result)) in calls.iter().enumerate() {
             let id = format!("c{number}_{place}");
             let arguments = format!("{{\"path\":\"a\",\"content\":\"{}\"}}", "x".repeat(*arguments));
-            parts.push(Part::Call(ToolCall::new(&id, "write_file", arguments)));
+            parts.push(MessagePart::Call(ToolCall::new(&id, "write_file", arguments)));
             results.push(ToolResult::ok(&id, "é".repeat(result / 2)));
         }
         conversation.keep(&parts);
         if results.is_empty() {
             conversation.tell("Go on.");
         } else {
-            conversation.messages.push(Message::results(results));
+            conversation.messages.push(ModelMessage::results(results));
         }
     }
     conversation.todos = vec![
@@ -39,11 +39,11 @@ fn conversation(rounds: &[Vec<(usize, usize)>], texts: bool) -> Conversation {
 }
 
 /// Every call is answered in the message right after it, and nothing is answered that was not asked.
-fn assert_paired(messages: &[Message]) {
+fn assert_paired(messages: &[ModelMessage]) {
     let mut open: BTreeSet<String> = BTreeSet::new();
     for message in messages {
         let results = message.parts.iter().filter_map(|part| match part {
-            Part::Result(result) => Some(result.call_id.clone()),
+            MessagePart::Result(result) => Some(result.call_id.clone()),
             _ => None,
         });
         assert_eq!(results.collect::<BTreeSet<_>>(), open);
@@ -54,8 +54,8 @@ fn assert_paired(messages: &[Message]) {
     assert!(open.is_empty());
 }
 
-fn all_text(messages: &[Message]) -> String {
-    messages.iter().map(Message::text).collect::<Vec<_>>().join("\n")
+fn all_text(messages: &[ModelMessage]) -> String {
+    messages.iter().map(ModelMessage::text).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn old_results_go_before_old_rounds() {
     assert_eq!(long.messages.len(), 13);
     assert_eq!(long.messages[9..], fresh);
     let old = &long.messages[2].parts[0];
-    assert!(matches!(old, Part::Result(result) if result.text.contains("bytes left out]")), "{old:?}");
+    assert!(matches!(old, MessagePart::Result(result) if result.text.contains("bytes left out]")), "{old:?}");
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::indent::Shift;
-use super::lines::Line;
-use super::seek::{Block, Sought, pairs, plain_content};
+use super::indent::IndentShift;
+use super::lines::TerminatedLine;
+use super::seek::{MatchedBlock, SeekMatches, pairs, plain_content};
 use super::similarity::alike;
 use super::tolerance::Tolerance;
-use super::typography::Spelling;
+use super::typography::TypographicSpelling;
 
 /// How alike the lines between must be on average.
 const ALIKE_ON_AVERAGE: f32 = 0.85;
@@ -22,7 +22,7 @@ const MOST_PLACES: usize = 64;
 const MOST_LINES: usize = 500;
 
 /// Places where first and last line are the wanted ones and the same number of similar lines is between them.
-pub(super) fn seek_anchored(file: &[Line<'_>], wanted: &[&str]) -> Option<Sought> {
+pub(super) fn seek_anchored(file: &[TerminatedLine<'_>], wanted: &[&str]) -> Option<SeekMatches> {
     let [first, .., last] = wanted else { return None };
     if wanted.len() < 3 || wanted.len() > MOST_LINES || wanted.len() > file.len() {
         return None;
@@ -41,11 +41,12 @@ pub(super) fn seek_anchored(file: &[Line<'_>], wanted: &[&str]) -> Option<Sought
     if places.len() > MOST_PLACES {
         return None;
     }
-    let blocks: Vec<Block> = places.into_iter().filter_map(|start| block_at(file, wanted, start)).collect();
-    (!blocks.is_empty()).then_some(Sought { tolerance: Some(Tolerance::Anchors), blocks })
+    let blocks: Vec<MatchedBlock> =
+        places.into_iter().filter_map(|start| block_at(file, wanted, start)).collect();
+    (!blocks.is_empty()).then_some(SeekMatches { tolerance: Some(Tolerance::Anchors), blocks })
 }
 
-fn block_at(file: &[Line<'_>], wanted: &[&str], start: usize) -> Option<Block> {
+fn block_at(file: &[TerminatedLine<'_>], wanted: &[&str], start: usize) -> Option<MatchedBlock> {
     let mut sum = 0.0;
     let mut same = Vec::new();
     for (there, here) in pairs(file, wanted, start) {
@@ -63,10 +64,10 @@ fn block_at(file: &[Line<'_>], wanted: &[&str], start: usize) -> Option<Block> {
     if (sum - 2.0) / between < ALIKE_ON_AVERAGE {
         return None;
     }
-    let shift = Shift::between(same.iter().copied())?;
-    let mut spelling = Spelling::default();
+    let shift = IndentShift::between(same.iter().copied())?;
+    let mut spelling = TypographicSpelling::default();
     same.iter().for_each(|(there, here)| spelling.learn(there, here));
-    Some(Block { start, shift, spelling })
+    Some(MatchedBlock { start, shift, spelling })
 }
 
 #[cfg(test)]

@@ -22,18 +22,18 @@ pub fn format_for(model_id: &str) -> EditFormat {
     TABLE.format_for(model_id)
 }
 
-static TABLE: LazyLock<Table> =
+static TABLE: LazyLock<EditFormatTable> =
     LazyLock::new(|| toml::from_str(include_str!("../../../../rules/models.toml")).unwrap_or_default());
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    edit: Vec<Rule>,
+struct EditFormatTable {
+    edit: Vec<EditFormatRule>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rule {
+struct EditFormatRule {
     #[serde(default)]
     models: Vec<String>,
     up_to_billions: Option<f32>,
@@ -43,12 +43,14 @@ struct Rule {
     why: String,
 }
 
-impl Table {
+impl EditFormatTable {
     fn format_for(&self, model_id: &str) -> EditFormat {
         let name = family_name(model_id);
-        let small =
-            |rule: &Rule| rule.up_to_billions.zip(billions(&name)).is_some_and(|(most, size)| size <= most);
-        let fits = |rule: &&Rule| rule.models.iter().any(|pattern| fits(pattern, &name)) || small(rule);
+        let small = |rule: &EditFormatRule| {
+            rule.up_to_billions.zip(billions(&name)).is_some_and(|(most, size)| size <= most)
+        };
+        let fits =
+            |rule: &&EditFormatRule| rule.models.iter().any(|pattern| fits(pattern, &name)) || small(rule);
         self.edit.iter().find(fits).map(|rule| rule.format).unwrap_or_default()
     }
 }
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_table_parses_and_gives_reasons() {
-        let table: Table = toml::from_str(include_str!("../../../../rules/models.toml")).unwrap();
+        let table: EditFormatTable = toml::from_str(include_str!("../../../../rules/models.toml")).unwrap();
         assert!(table.edit.len() >= 4);
         assert!(table.edit.iter().all(|rule| rule.why.len() > 20));
     }

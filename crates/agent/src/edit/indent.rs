@@ -2,7 +2,7 @@
 
 /// How a model's indentation becomes the file's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Shift {
+pub(super) enum IndentShift {
     /// They are the same.
     None,
     /// The file has this in front of the model's.
@@ -34,7 +34,7 @@ const LEVELS: [(&str, &str); 10] = [
     ("\t", "   "),
 ];
 
-impl Shift {
+impl IndentShift {
     /// The one difference that explains all pairs of lines (the file's, the model's), if there is one. Blank lines say nothing.
     pub(super) fn between<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
         let pairs: Vec<_> = pairs
@@ -86,7 +86,7 @@ impl Shift {
     }
 }
 
-fn rewritten(pairs: &[(&str, &str)], from: &'static str, to: &'static str) -> Option<Shift> {
+fn rewritten(pairs: &[(&str, &str)], from: &'static str, to: &'static str) -> Option<IndentShift> {
     let mut difference = None;
     for (file, model) in pairs {
         let by = levels(file, to)? - levels(model, from)?;
@@ -94,7 +94,7 @@ fn rewritten(pairs: &[(&str, &str)], from: &'static str, to: &'static str) -> Op
             return None;
         }
     }
-    Some(Shift::Rewritten { from, to, by: difference? })
+    Some(IndentShift::Rewritten { from, to, by: difference? })
 }
 
 fn levels(indentation: &str, unit: &str) -> Option<isize> {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn check(file: &str, model: &str, new: &str, expect: Option<&str>) {
-        let shift = Shift::between(file.lines().zip(model.lines()));
+        let shift = IndentShift::between(file.lines().zip(model.lines()));
         let new = shift.map(|shift| new.lines().map(|line| shift.apply(line)).collect::<Vec<_>>().join("\n"));
         assert_eq!(new.as_deref(), expect, "{file:?} {model:?}");
     }

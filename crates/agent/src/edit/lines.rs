@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A line and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct TerminatedLine<'a> {
     /// The line without its end.
     pub(super) text: Cow<'a, str>,
     /// `\n`, `\r\n`, or nothing at the end of a file.
@@ -12,7 +12,7 @@ pub(super) struct Line<'a> {
 }
 
 /// The lines of a text; put together they are the text again.
-pub(super) fn split(text: &str) -> Vec<Line<'_>> {
+pub(super) fn split(text: &str) -> Vec<TerminatedLine<'_>> {
     text.split_inclusive('\n')
         .map(|line| {
             let (text, end) = match (line.strip_suffix("\r\n"), line.strip_suffix('\n')) {
@@ -20,7 +20,7 @@ pub(super) fn split(text: &str) -> Vec<Line<'_>> {
                 (None, Some(text)) => (text, "\n"),
                 (None, None) => (line, ""),
             };
-            Line { text: Cow::Borrowed(text), end }
+            TerminatedLine { text: Cow::Borrowed(text), end }
         })
         .collect()
 }
@@ -50,7 +50,7 @@ pub(super) fn in_style(text: &str, style: &str) -> String {
 }
 
 /// Puts lines together; the end of the last is as the file had it, and no other is without one.
-pub(super) fn join(lines: &[Line<'_>], style: &str, final_end: bool) -> String {
+pub(super) fn join(lines: &[TerminatedLine<'_>], style: &str, final_end: bool) -> String {
     let mut text = String::with_capacity(lines.iter().map(|line| line.text.len() + 2).sum());
     for (index, line) in lines.iter().enumerate() {
         text.push_str(&line.text);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn joining_restores_missing_ends() {
-        let line = |text: &'static str, end| Line { text: Cow::Borrowed(text), end };
+        let line = |text: &'static str, end| TerminatedLine { text: Cow::Borrowed(text), end };
         let lines = [line("a", ""), line("b", "\n")];
         assert_eq!(join(&lines, "\r\n", true), "a\r\nb\n");
         assert_eq!(join(&lines, "\n", false), "a\nb");

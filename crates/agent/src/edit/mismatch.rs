@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::lines::{self, Line};
+use super::lines::{self, TerminatedLine};
 use super::nearest::nearest;
 use super::seek::{plain_content, seek};
 use super::tolerance::Tolerance;
@@ -46,14 +46,14 @@ pub enum Mismatch {
     },
     /// The passage is not there.
     #[error("{0}")]
-    NotFound(Box<NotFound>),
+    NotFound(Box<PassageNotFound>),
 }
 
 /// What is there instead of a passage that is not.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct NotFound {
+pub struct PassageNotFound {
     /// The most similar lines.
-    pub nearest: Option<Nearest>,
+    pub nearest: Option<NearestPassage>,
     /// Other lines where the passage, or its first line, is found.
     pub elsewhere: Vec<usize>,
     /// The line where the replacement already is.
@@ -62,7 +62,7 @@ pub struct NotFound {
 
 /// The lines of a file that are most like a passage.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Nearest {
+pub struct NearestPassage {
     /// Number of the first line shown.
     pub first_line: usize,
     /// The lines.
@@ -70,12 +70,12 @@ pub struct Nearest {
     /// How alike they are.
     pub percent: u8,
     /// Where they begin to differ.
-    pub difference: Option<Difference>,
+    pub difference: Option<PassageDifference>,
 }
 
 /// The first difference between a passage and a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct PassageDifference {
     /// Line in the file.
     pub line: usize,
     /// Character in the line, from 1.
@@ -92,9 +92,9 @@ pub(super) const MOST_PLACES: usize = 20;
 /// Longer lines are cut when shown.
 const MOST_SHOWN: usize = 200;
 
-impl NotFound {
+impl PassageNotFound {
     /// Looks for what is there instead.
-    pub(super) fn look(file: &[Line<'_>], old: &[&str], new: &[&str]) -> Self {
+    pub(super) fn look(file: &[TerminatedLine<'_>], old: &[&str], new: &[&str]) -> Self {
         let numbers = |wanted: &[&str]| {
             let found = seek(file, wanted, Tolerance::Typography);
             found
@@ -104,7 +104,7 @@ impl NotFound {
         let already_applied = tells_something(new).then(|| numbers(new).first().copied()).flatten();
         let telling = old.iter().find(|line| tells_something(&[line]));
         let elsewhere = telling.map(|line| plain_content(line).into_owned()).map(|first| {
-            let same = |line: &Line<'_>| plain_content(&line.text) == first.as_str();
+            let same = |line: &TerminatedLine<'_>| plain_content(&line.text) == first.as_str();
             let found = file.iter().enumerate().filter(|(_, line)| same(line));
             found.map(|(index, _)| index + 1).take(6).collect()
         });
@@ -121,7 +121,7 @@ impl Mismatch {
     /// The error for a passage that is not there.
     pub(super) fn not_found(text: &str, old: &str, new: &str) -> Self {
         let file = lines::split(text);
-        Self::NotFound(Box::new(NotFound::look(&file, &lines::contents(old), &lines::contents(new))))
+        Self::NotFound(Box::new(PassageNotFound::look(&file, &lines::contents(old), &lines::contents(new))))
     }
 
     /// The error for a passage that is there more than once.
@@ -175,7 +175,7 @@ fn at(lines: &[usize], more: bool, tolerance: Option<Tolerance>) -> String {
     format!("{lines}{tail}{how}")
 }
 
-impl fmt::Display for NotFound {
+impl fmt::Display for PassageNotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the text to replace is not in the file")?;
         if let Some(line) = self.already_applied {
@@ -198,7 +198,7 @@ impl fmt::Display for NotFound {
     }
 }
 
-impl fmt::Display for Nearest {
+impl fmt::Display for NearestPassage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\nNearest lines ({} % alike):", self.percent)?;
         let marked = self.difference.as_ref().map(|difference| difference.line);
@@ -214,7 +214,7 @@ impl fmt::Display for Nearest {
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for PassageDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(file) = &self.file else {
             return write!(f, "The file ends before line {}; yours goes on: {}", self.line, cut(&self.yours));

@@ -22,6 +22,6 @@ mod typography;
 mod tests;
 
 pub use format::{EditFormat, format_for};
-pub use mismatch::{Difference, Mismatch, Nearest, NotFound};
-pub use replace::{Place, Replaced, replace};
+pub use mismatch::{Mismatch, NearestPassage, PassageDifference, PassageNotFound};
+pub use replace::{EditedLineRange, ReplacedText, replace};
 pub use tolerance::Tolerance;

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::lines::Line;
-use super::mismatch::{Difference, Nearest};
+use super::lines::TerminatedLine;
+use super::mismatch::{NearestPassage, PassageDifference};
 use super::seek::{pairs, plain_content};
-use super::similarity::{MOST_BYTES, MOST_PROBES, Probes, alike};
+use super::similarity::{MOST_BYTES, MOST_PROBES, SimilarityProbes, alike};
 
 /// Places that are compared thoroughly: at least, at most, and how many pairs of bytes that may take in between.
 const LEAST_PLACES: usize = 12;
@@ -28,7 +28,7 @@ const WORTH_SHOWING: f32 = 0.4;
 const MOST_SHOWN: usize = 12;
 
 /// Finds that part in one rough pass over all lines and a thorough look at the best places.
-pub(super) fn nearest(file: &[Line<'_>], wanted: &[&str]) -> Option<Nearest> {
+pub(super) fn nearest(file: &[TerminatedLine<'_>], wanted: &[&str]) -> Option<NearestPassage> {
     let file = &file[..file.len().min(MOST_LINES)];
     let (start, score) = places(file, wanted)
         .into_iter()
@@ -44,11 +44,11 @@ pub(super) fn nearest(file: &[Line<'_>], wanted: &[&str]) -> Option<Nearest> {
     let from =
         start.saturating_sub(1).max(about.saturating_sub(MOST_SHOWN / 2).min(end.saturating_sub(MOST_SHOWN)));
     let lines = file[from..end].iter().take(MOST_SHOWN).map(|line| line.text.to_string()).collect();
-    Some(Nearest { first_line: from + 1, lines, percent: (score * 100.0) as u8, difference })
+    Some(NearestPassage { first_line: from + 1, lines, percent: (score * 100.0) as u8, difference })
 }
 
 /// The places that most lines of the passage speak for.
-fn places(file: &[Line<'_>], wanted: &[&str]) -> Vec<usize> {
+fn places(file: &[TerminatedLine<'_>], wanted: &[&str]) -> Vec<usize> {
     let mut telling: Vec<(usize, Cow<'_, str>)> = wanted
         .iter()
         .enumerate()
@@ -58,7 +58,7 @@ fn places(file: &[Line<'_>], wanted: &[&str]) -> Vec<usize> {
     telling.sort_by_key(|(index, line)| (std::cmp::Reverse(line.len().min(80)), *index));
     telling.truncate(MOST_PROBES);
     let lines: Vec<&str> = telling.iter().map(|(_, line)| line.as_ref()).collect();
-    let probes = Probes::new(&lines);
+    let probes = SimilarityProbes::new(&lines);
     // A place is where the passage would begin, counted from as far before the file as the passage is long.
     let mut votes = vec![0.0_f32; file.len() + wanted.len()];
     for (number, line) in file.iter().enumerate() {
@@ -86,7 +86,7 @@ fn affordable_places(wanted: &[&str]) -> usize {
 }
 
 /// How alike the passage and the lines from here on are; long lines count more.
-fn alike_at(file: &[Line<'_>], wanted: &[&str], start: usize) -> f32 {
+fn alike_at(file: &[TerminatedLine<'_>], wanted: &[&str], start: usize) -> f32 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for (index, here) in wanted.iter().take(MOST_COMPARED).enumerate() {
         let weight = here.trim().len().min(40) as f32 + 0.1;
@@ -98,12 +98,12 @@ fn alike_at(file: &[Line<'_>], wanted: &[&str], start: usize) -> f32 {
 }
 
 /// The first line that is not the same, trailing whitespace included.
-fn difference(file: &[Line<'_>], wanted: &[&str], start: usize) -> Option<Difference> {
+fn difference(file: &[TerminatedLine<'_>], wanted: &[&str], start: usize) -> Option<PassageDifference> {
     let same = pairs(file, wanted, start).take_while(|(there, here)| there == here).count();
     let here = wanted.get(same)?;
     let there = file.get(start + same).map(|line| line.text.as_ref());
     let column = here.chars().zip(there.unwrap_or_default().chars()).take_while(|(a, b)| a == b).count() + 1;
-    Some(Difference {
+    Some(PassageDifference {
         line: start + same + 1,
         column,
         yours: (*here).to_owned(),

@@ -2,27 +2,27 @@
 
 use super::anchors::seek_anchored;
 use super::escapes::unescape;
-use super::lines::{self, Line};
+use super::lines::{self, TerminatedLine};
 use super::mismatch::{MOST_PLACES, Mismatch};
 use super::rewrite::{ops, rewrite};
-use super::seek::{Sought, seek};
+use super::seek::{SeekMatches, seek};
 use super::tolerance::Tolerance;
-use super::typography::{Spelling, fold};
+use super::typography::{TypographicSpelling, fold};
 
 /// A text with a passage exchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaced {
+pub struct ReplacedText {
     /// The new text.
     pub text: String,
     /// Where in the new text something changed.
-    pub places: Vec<Place>,
+    pub places: Vec<EditedLineRange>,
     /// What had to be tolerated; worth telling the model, so that it knows what the file really says.
     pub tolerance: Option<Tolerance>,
 }
 
 /// Lines of a text, numbered from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct EditedLineRange {
     /// The first line.
     pub first: usize,
     /// The last line; smaller than the first where lines only went away.
@@ -33,13 +33,13 @@ pub struct Place {
 ///
 /// The ways to find it are those of [`Tolerance`], in that order. New lines end as the file's do. The end of the file keeps
 /// its newline, or its lack of one, unless changing that is all that is asked for. An empty `old` fills an empty text.
-pub fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Replaced, Mismatch> {
+pub fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<ReplacedText, Mismatch> {
     if old == new {
         return Err(Mismatch::Same);
     }
     if old.is_empty() {
         return match text.is_empty() {
-            true => Ok(Replaced {
+            true => Ok(ReplacedText {
                 text: new.to_owned(),
                 places: vec![place(0, lines::split(new).len())],
                 tolerance: None,
@@ -63,13 +63,13 @@ pub fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Replaced, 
 }
 
 /// What one way of looking gave: nothing, a result, or a reason not to go on.
-type Attempt = Option<Result<Replaced, Mismatch>>;
+type ReplaceAttempt = Option<Result<ReplacedText, Mismatch>>;
 
-fn place(before: usize, count: usize) -> Place {
-    Place { first: before + 1, last: before + count }
+fn place(before: usize, count: usize) -> EditedLineRange {
+    EditedLineRange { first: before + 1, last: before + count }
 }
 
-fn exact(text: &str, old: &str, new: &str, all: bool) -> Attempt {
+fn exact(text: &str, old: &str, new: &str, all: bool) -> ReplaceAttempt {
     let starts = occurrences(text, old, all);
     let ranges: Vec<_> = starts.iter().map(|start| (*start, start + old.len())).collect();
     // Half of a CRLF is no place to begin or end at; the next way to look takes it whole.
@@ -84,7 +84,7 @@ fn splits_an_end(text: &str, at: usize) -> bool {
 }
 
 /// With line ends folded, places are found in another text and counted back.
-fn line_endings(text: &str, old: &str, new: &str, all: bool) -> Attempt {
+fn line_endings(text: &str, old: &str, new: &str, all: bool) -> ReplaceAttempt {
     if !text.contains("\r\n") && !old.contains("\r\n") {
         return None;
     }
@@ -116,7 +116,13 @@ fn occurrences(text: &str, old: &str, all: bool) -> Vec<usize> {
 }
 
 /// Exchanges passages given by their bytes.
-fn passages(text: &str, ranges: &[(usize, usize)], new: &str, all: bool, how: Option<Tolerance>) -> Attempt {
+fn passages(
+    text: &str,
+    ranges: &[(usize, usize)],
+    new: &str,
+    all: bool,
+    how: Option<Tolerance>,
+) -> ReplaceAttempt {
     if ranges.is_empty() {
         return None;
     }
@@ -143,7 +149,7 @@ fn passages(text: &str, ranges: &[(usize, usize)], new: &str, all: bool, how: Op
         done = *end;
     }
     result.push_str(&text[done..]);
-    Some(Ok(Replaced { text: result, places, tolerance: how }))
+    Some(Ok(ReplacedText { text: result, places, tolerance: how }))
 }
 
 /// The line end used around a passage: its own, else that of the file.
@@ -173,13 +179,13 @@ fn restored_end(old: &str, new: &str) -> Option<String> {
 }
 
 /// Compares whole lines, up to this tolerance. A final newline of `old` or `new` means nothing here.
-fn whole_lines(text: &str, old: &str, new: &str, all: bool, most: Tolerance) -> Attempt {
+fn whole_lines(text: &str, old: &str, new: &str, all: bool, most: Tolerance) -> ReplaceAttempt {
     let file = lines::split(text);
     let sought = seek(&file, &lines::contents(old), most)?;
     Some(blocks(text, &file, sought, old, new, all))
 }
 
-fn anchors(text: &str, old: &str, new: &str) -> Attempt {
+fn anchors(text: &str, old: &str, new: &str) -> ReplaceAttempt {
     let file = lines::split(text);
     let sought = seek_anchored(&file, &lines::contents(old))?;
     // A guess is made at one place or not at all.
@@ -188,19 +194,19 @@ fn anchors(text: &str, old: &str, new: &str) -> Attempt {
 
 fn blocks(
     text: &str,
-    file: &[Line<'_>],
-    sought: Sought,
+    file: &[TerminatedLine<'_>],
+    sought: SeekMatches,
     old: &str,
     new: &str,
     all: bool,
-) -> Result<Replaced, Mismatch> {
+) -> Result<ReplacedText, Mismatch> {
     if sought.blocks.len() > 1 && !all {
         return Err(Mismatch::ambiguous(sought.blocks.iter().map(|block| block.start + 1), sought.tolerance));
     }
     let (old, new) = (lines::contents(old), lines::contents(new));
     let ops = ops(&old, &new);
     let style = lines::style(text);
-    let mut result: Vec<Line<'_>> = Vec::with_capacity(file.len());
+    let mut result: Vec<TerminatedLine<'_>> = Vec::with_capacity(file.len());
     let mut places = Vec::new();
     let mut done = 0;
     for block in sought.blocks.iter() {
@@ -216,11 +222,11 @@ fn blocks(
     result.extend_from_slice(&file[done..]);
     let text = lines::join(&result, style, text.ends_with('\n'));
     // Lines that are found exactly after all were found with other line ends, or without their last one.
-    Ok(Replaced { text, places, tolerance: Some(sought.tolerance.unwrap_or(Tolerance::LineEndings)) })
+    Ok(ReplacedText { text, places, tolerance: Some(sought.tolerance.unwrap_or(Tolerance::LineEndings)) })
 }
 
 /// Passages that need not be whole lines, with typographic characters in their plain forms.
-fn typography(text: &str, old: &str, new: &str, all: bool) -> Attempt {
+fn typography(text: &str, old: &str, new: &str, all: bool) -> ReplaceAttempt {
     if text.is_ascii() && old.is_ascii() {
         return None;
     }
@@ -241,7 +247,7 @@ fn typography(text: &str, old: &str, new: &str, all: bool) -> Attempt {
     if !ranges.iter().all(|range| whole(range).is_some()) {
         return None;
     }
-    let mut spelling = Spelling::default();
+    let mut spelling = TypographicSpelling::default();
     spelling.learn(&lines::plain(first), &lines::plain(old));
     let ranges_and_new =
         if ranges.len() == 1 { only_the_difference(text, ranges[0], old, new) } else { None };
@@ -285,10 +291,10 @@ fn only_the_difference<'n>(
 }
 
 /// The same again with one layer of escapes removed.
-fn escapes(text: &str, old: &str, new: &str, all: bool) -> Attempt {
+fn escapes(text: &str, old: &str, new: &str, all: bool) -> ReplaceAttempt {
     let (old, new) = unescape(old, new)?;
     let attempt = exact(text, &old, &new, all)
         .or_else(|| line_endings(text, &old, &new, all))
         .or_else(|| whole_lines(text, &old, &new, all, Tolerance::Typography))?;
-    Some(attempt.map(|replaced| Replaced { tolerance: Some(Tolerance::Escapes), ..replaced }))
+    Some(attempt.map(|replaced| ReplacedText { tolerance: Some(Tolerance::Escapes), ..replaced }))
 }

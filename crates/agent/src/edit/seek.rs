@@ -3,42 +3,42 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::indent::Shift;
-use super::lines::Line;
+use super::indent::IndentShift;
+use super::lines::TerminatedLine;
 use super::tolerance::Tolerance;
-use super::typography::{Spelling, folded};
+use super::typography::{TypographicSpelling, folded};
 
 /// Where the lines are, and how the model's text differs from the file's there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct MatchedBlock {
     /// Index of the first line.
     pub(super) start: usize,
     /// How to indent what is added.
-    pub(super) shift: Shift,
+    pub(super) shift: IndentShift,
     /// How to spell what is added.
-    pub(super) spelling: Spelling,
+    pub(super) spelling: TypographicSpelling,
 }
 
 /// All places found in the first way that finds any.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sought {
+pub(super) struct SeekMatches {
     /// What had to be tolerated; `None` when the lines are there exactly.
     pub(super) tolerance: Option<Tolerance>,
     /// The places, in order; they may overlap.
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<MatchedBlock>,
 }
 
 /// Comparing lines at places that looked right stops after this many: only a file made to be slow needs more.
 const MOST_COMPARED: usize = 2_000_000;
 
 /// The places of these lines in the first way that finds any, up to this tolerance.
-pub(super) fn seek(file: &[Line<'_>], wanted: &[&str], most: Tolerance) -> Option<Sought> {
+pub(super) fn seek(file: &[TerminatedLine<'_>], wanted: &[&str], most: Tolerance) -> Option<SeekMatches> {
     if wanted.is_empty() || wanted.len() > file.len() {
         return None;
     }
     let starts = starts(file, wanted, &|line| Cow::Borrowed(line.trim()));
     let exact = |start: usize| pairs(file, wanted, start).all(|(there, here)| there == here);
-    let exact = collect(&starts, wanted.len(), |start| exact(start).then_some(Shift::None));
+    let exact = collect(&starts, wanted.len(), |start| exact(start).then_some(IndentShift::None));
     if let Some(found) = sought(None, exact) {
         return Some(found);
     }
@@ -49,17 +49,17 @@ pub(super) fn seek(file: &[Line<'_>], wanted: &[&str], most: Tolerance) -> Optio
     let trimmed = |start: usize| {
         pairs(file, wanted, start)
             .all(|(there, here)| there.trim_end() == here.trim_end())
-            .then_some(Shift::None)
+            .then_some(IndentShift::None)
     };
     sought(Some(Tolerance::TrailingWhitespace), collect(&starts, wanted.len(), trimmed))
         .or_else(|| {
-            let shifted = |start: usize| Shift::between(pairs(file, wanted, start));
+            let shifted = |start: usize| IndentShift::between(pairs(file, wanted, start));
             sought(Some(Tolerance::Indentation), collect(&starts, wanted.len(), shifted))
         })
         .or_else(|| if most < Tolerance::Typography { None } else { typographic(file, wanted) })
 }
 
-fn typographic(file: &[Line<'_>], wanted: &[&str]) -> Option<Sought> {
+fn typographic(file: &[TerminatedLine<'_>], wanted: &[&str]) -> Option<SeekMatches> {
     if wanted.iter().all(|line| line.is_ascii()) && file.iter().all(|line| line.text.is_ascii()) {
         return None;
     }
@@ -71,7 +71,7 @@ fn typographic(file: &[Line<'_>], wanted: &[&str]) -> Option<Sought> {
     let shifted = |start: usize| {
         let plain: Vec<_> =
             pairs(file, wanted, start).map(|(there, here)| (folded(there), folded(here))).collect();
-        Shift::between(plain.iter().map(|(there, here)| (there.as_str(), here.as_str())))
+        IndentShift::between(plain.iter().map(|(there, here)| (there.as_str(), here.as_str())))
     };
     let mut blocks = collect(&starts, wanted.len(), shifted);
     for block in &mut blocks {
@@ -88,24 +88,32 @@ pub(super) fn plain_content(line: &str) -> Cow<'_, str> {
     Cow::Owned(folded(line).trim().to_owned())
 }
 
-fn sought(tolerance: Option<Tolerance>, blocks: Vec<Block>) -> Option<Sought> {
-    (!blocks.is_empty()).then_some(Sought { tolerance, blocks })
+fn sought(tolerance: Option<Tolerance>, blocks: Vec<MatchedBlock>) -> Option<SeekMatches> {
+    (!blocks.is_empty()).then_some(SeekMatches { tolerance, blocks })
 }
 
-fn collect(starts: &[usize], length: usize, shift_at: impl Fn(usize) -> Option<Shift>) -> Vec<Block> {
+fn collect(
+    starts: &[usize],
+    length: usize,
+    shift_at: impl Fn(usize) -> Option<IndentShift>,
+) -> Vec<MatchedBlock> {
     let affordable = MOST_COMPARED / length.max(1);
     if starts.len() > affordable {
         return Vec::new();
     }
     let block = |start: &usize| {
-        Some(Block { start: *start, shift: shift_at(*start)?, spelling: Spelling::default() })
+        Some(MatchedBlock {
+            start: *start,
+            shift: shift_at(*start)?,
+            spelling: TypographicSpelling::default(),
+        })
     };
     starts.iter().filter_map(block).collect()
 }
 
 /// The file's and the model's version of each line, from this start.
 pub(super) fn pairs<'a>(
-    file: &'a [Line<'_>],
+    file: &'a [TerminatedLine<'_>],
     wanted: &'a [&str],
     start: usize,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
@@ -113,7 +121,11 @@ pub(super) fn pairs<'a>(
 }
 
 /// Where a run of lines begins whose keys are those wanted (Knuth, Morris and Pratt: linear also in dull files).
-fn starts(file: &[Line<'_>], wanted: &[&str], key: &dyn for<'a> Fn(&'a str) -> Cow<'a, str>) -> Vec<usize> {
+fn starts(
+    file: &[TerminatedLine<'_>],
+    wanted: &[&str],
+    key: &dyn for<'a> Fn(&'a str) -> Cow<'a, str>,
+) -> Vec<usize> {
     let mut ids: HashMap<Cow<'_, str>, usize> = HashMap::new();
     let pattern: Vec<usize> = wanted
         .iter()

@@ -33,7 +33,7 @@ fn edits(a: &[u8], b: &[u8]) -> usize {
 }
 
 /// Up to eight lines that are compared with every line of a file at once, roughly, by the pairs of letters they have.
-pub(super) struct Probes {
+pub(super) struct SimilarityProbes {
     /// For each pair of bytes, one byte per probe that says whether the probe has the pair.
     pairs: Vec<u64>,
     sizes: Vec<usize>,
@@ -45,7 +45,7 @@ pub(super) const MOST_PROBES: usize = 8;
 /// Sums stay within one byte each.
 const MOST_PAIRS: usize = 200;
 
-impl Probes {
+impl SimilarityProbes {
     /// Prepares for comparing with these lines.
     pub(super) fn new(lines: &[&str]) -> Self {
         let mut pairs = vec![0; 1 << 16];
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn probes_prefer_what_is_alike() {
-        let probes = Probes::new(&["let total = sum(prices);", "return None"]);
+        let probes = SimilarityProbes::new(&["let total = sum(prices);", "return None"]);
         let found: Vec<f32> = probes.compare("let total = sum(costs);").collect();
         assert!(found[0] > 0.7 && found[1] < 0.3, "{found:?}");
         let found: Vec<f32> = probes.compare(&"ab".repeat(5000)).collect();

@@ -2,7 +2,7 @@
 
 /// A character as it is compared, and as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Folded {
+pub(super) struct FoldedChar {
     /// The plain form.
     pub(super) plain: char,
     /// What stood there.
@@ -12,9 +12,9 @@ pub(super) struct Folded {
 }
 
 /// The characters of a text in their plain forms.
-pub(super) fn fold(text: &str) -> impl Iterator<Item = Folded> + '_ {
+pub(super) fn fold(text: &str) -> impl Iterator<Item = FoldedChar> + '_ {
     text.char_indices()
-        .flat_map(|(at, written)| plain(written).chars().map(move |plain| Folded { plain, written, at }))
+        .flat_map(|(at, written)| plain(written).chars().map(move |plain| FoldedChar { plain, written, at }))
 }
 
 /// The plain form of a whole text.
@@ -26,25 +26,27 @@ pub(super) fn folded(text: &str) -> String {
 }
 
 /// What a typographic character stands for; others stand for themselves.
-fn plain(c: char) -> Plain {
+fn plain(c: char) -> PlainSpelling {
     match c {
-        '\u{2018}'..='\u{201B}' | '\u{2032}' => Plain::One('\''),
-        '\u{201C}'..='\u{201F}' | '\u{2033}' => Plain::One('"'),
-        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{FE63}' | '\u{FF0D}' => Plain::One('-'),
-        '\u{00A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => Plain::One(' '),
-        '\u{2026}' => Plain::Dots,
-        '\u{200B}'..='\u{200D}' | '\u{2060}' | '\u{FEFF}' | '\u{00AD}' => Plain::Nothing,
-        other => Plain::One(other),
+        '\u{2018}'..='\u{201B}' | '\u{2032}' => PlainSpelling::One('\''),
+        '\u{201C}'..='\u{201F}' | '\u{2033}' => PlainSpelling::One('"'),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{FE63}' | '\u{FF0D}' => PlainSpelling::One('-'),
+        '\u{00A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => {
+            PlainSpelling::One(' ')
+        }
+        '\u{2026}' => PlainSpelling::Dots,
+        '\u{200B}'..='\u{200D}' | '\u{2060}' | '\u{FEFF}' | '\u{00AD}' => PlainSpelling::Nothing,
+        other => PlainSpelling::One(other),
     }
 }
 
-enum Plain {
+enum PlainSpelling {
     Nothing,
     One(char),
     Dots,
 }
 
-impl Plain {
+impl PlainSpelling {
     fn chars(&self) -> impl Iterator<Item = char> + use<> {
         let (c, count) = match self {
             Self::Nothing => (' ', 0),
@@ -63,9 +65,9 @@ impl Plain {
 ///
 /// Only typographic characters are exchanged: a model that writes plain ones means plain ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Spelling(Vec<(char, char)>);
+pub(super) struct TypographicSpelling(Vec<(char, char)>);
 
-impl Spelling {
+impl TypographicSpelling {
     /// Learns from a passage of the file and the model's version of it, which are the same in plain form.
     pub(super) fn learn(&mut self, file: &str, model: &str) {
         if model.is_ascii() {
@@ -74,7 +76,7 @@ impl Spelling {
         for (there, here) in fold(file).zip(fold(model)) {
             let new = !here.written.is_ascii() && there.written != here.written;
             // An ellipsis for three dots has no single character to be written as.
-            if new && !matches!(plain(here.written), Plain::Dots) && self.of(here.written).is_none() {
+            if new && !matches!(plain(here.written), PlainSpelling::Dots) && self.of(here.written).is_none() {
                 self.0.push((here.written, there.written));
             }
         }
@@ -115,10 +117,10 @@ mod tests {
 
     #[test]
     fn spelling_goes_from_typographic_to_the_file_only() {
-        let mut spelling = Spelling::default();
+        let mut spelling = TypographicSpelling::default();
         spelling.learn("say \"a\"", "say “a”");
         assert_eq!(spelling.apply("say “b”, ‘c’"), "say \"b\", ‘c’");
-        let mut spelling = Spelling::default();
+        let mut spelling = TypographicSpelling::default();
         spelling.learn("say “a”", "say \"a\"");
         assert_eq!(spelling.apply("say \"b\""), "say \"b\"");
     }

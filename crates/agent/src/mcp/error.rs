@@ -1,6 +1,6 @@
 //! What goes wrong with tool servers, in words for the model and for people.
 
-use holon_hands::HandsError;
+use holon_hands::ExecutorError;
 
 /// A tool server that does not do what it should.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum McpError {
         /// The server.
         server: String,
         /// Why.
-        error: HandsError,
+        error: ExecutorError,
     },
     /// It did not get ready in time.
     #[error("tool server {server}: not ready after {seconds} s{}", said(stderr))]

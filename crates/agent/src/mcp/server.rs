@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use holon_hands::{Hands, Program};
-use holon_model::Cancel;
+use holon_hands::{ProgramRequest, ToolExecutor};
+use holon_model::ModelCancel;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
     PaginatedRequestParams, Tool,
@@ -16,11 +16,11 @@ use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use super::answer::{Answer, bounded};
 use super::error::McpError;
-use super::servers::ServerConfig;
+use super::servers::McpServerConfig;
 use super::tool::{McpTool, shown};
-use super::transport::{Opened, Parting, Pipe};
+use super::tool_reply::{McpToolReply, bounded};
+use super::transport::{OpenedProgram, PartingReason, ProgramPipe};
 
 /// How long a server may take until its tools are known.
 pub(super) const START: Duration = Duration::from_secs(10);
@@ -32,21 +32,21 @@ const MOST_PAGES: usize = 50;
 const MOST_MESSAGE: usize = 2000;
 
 /// A server that is ready.
-pub(super) struct Server {
+pub(super) struct RunningMcpServer {
     pub(super) name: String,
-    opened: Arc<Opened>,
-    running: RunningService<RoleClient, Client>,
+    opened: Arc<OpenedProgram>,
+    running: RunningService<RoleClient, McpClientHandler>,
     changed: Arc<AtomicBool>,
-    parting: Parting,
+    parting: PartingReason,
     pub(super) tools: Vec<McpTool>,
 }
 
 /// Our side of the conversation: it offers the server nothing, and notes when tools change.
-struct Client {
+struct McpClientHandler {
     changed: Arc<AtomicBool>,
 }
 
-impl ClientHandler for Client {
+impl ClientHandler for McpClientHandler {
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("holon", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), us)
@@ -57,23 +57,26 @@ impl ClientHandler for Client {
     }
 }
 
-impl Server {
+impl RunningMcpServer {
     /// Opens the server and learns its tools, within [`START`].
-    pub(super) async fn start(hands: Arc<dyn Hands>, config: ServerConfig) -> Result<Self, McpError> {
+    pub(super) async fn start(
+        hands: Arc<dyn ToolExecutor>,
+        config: McpServerConfig,
+    ) -> Result<Self, McpError> {
         let name = config.name;
-        let program = Program { argv: config.argv, env: config.env };
+        let program = ProgramRequest { argv: config.argv, env: config.env };
         let begin = tokio::time::Instant::now();
         let not_ready =
             |stderr| McpError::NotReady { server: name.clone(), seconds: START.as_secs(), stderr };
-        let opened = match timeout(START, Opened::open(hands, program)).await {
+        let opened = match timeout(START, OpenedProgram::open(hands, program)).await {
             Ok(opened) => opened.map_err(|error| McpError::Start { server: name.clone(), error })?,
             Err(_) => return Err(not_ready(String::new())),
         };
-        let parting = Parting::default();
+        let parting = PartingReason::default();
         let ready = async {
             let changed = Arc::new(AtomicBool::new(false));
-            let pipe = Pipe::new(Arc::clone(&opened), parting.clone());
-            let running = serve_client(Client { changed: Arc::clone(&changed) }, pipe).await;
+            let pipe = ProgramPipe::new(Arc::clone(&opened), parting.clone());
+            let running = serve_client(McpClientHandler { changed: Arc::clone(&changed) }, pipe).await;
             let running = running.map_err(|error| parting.why().unwrap_or_else(|| error.to_string()))?;
             let tools =
                 list(&running).await.map_err(|error| parting.why().unwrap_or_else(|| error.to_string()))?;
@@ -115,8 +118,8 @@ impl Server {
         tool: &McpTool,
         arguments: Map<String, Value>,
         limit: Duration,
-        cancel: &Cancel,
-    ) -> Result<Answer, McpError> {
+        cancel: &ModelCancel,
+    ) -> Result<McpToolReply, McpError> {
         let call = CallToolRequestParams::new(tool.tool.clone()).with_arguments(arguments);
         // Giving up on the future tells the server that the call is cancelled.
         let answered = cancel.race(timeout(limit, self.running.call_tool_once(call))).await;
@@ -126,7 +129,7 @@ impl Server {
         match answered {
             Err(_) => Err(McpError::Cancelled),
             Ok(Err(_)) => Err(McpError::TimedOut { tool: tool.name.clone(), seconds: limit.as_secs() }),
-            Ok(Ok(Ok(CallToolResponse::Complete(result)))) => Ok(Answer::of(&result)),
+            Ok(Ok(Ok(CallToolResponse::Complete(result)))) => Ok(McpToolReply::of(&result)),
             Ok(Ok(Ok(_))) => {
                 refused("it wants to ask a person or to go on later, which is not possible here")
             }
@@ -150,7 +153,7 @@ impl Server {
 }
 
 /// All pages of tools, up to a limit and never one twice.
-async fn list(running: &RunningService<RoleClient, Client>) -> Result<Vec<Tool>, ServiceError> {
+async fn list(running: &RunningService<RoleClient, McpClientHandler>) -> Result<Vec<Tool>, ServiceError> {
     let mut tools = Vec::new();
     let mut cursors = BTreeSet::new();
     let mut cursor = None;
@@ -166,6 +169,6 @@ async fn list(running: &RunningService<RoleClient, Client>) -> Result<Vec<Tool>,
     Ok(tools)
 }
 
-async fn stderr(opened: &Opened) -> String {
+async fn stderr(opened: &OpenedProgram) -> String {
     timeout(Duration::from_secs(1), opened.stderr()).await.unwrap_or_default()
 }

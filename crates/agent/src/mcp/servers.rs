@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use holon_hands::Hands;
-use holon_model::Cancel;
+use holon_hands::ToolExecutor;
+use holon_model::ModelCancel;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 
-use super::answer::Answer;
 use super::error::McpError;
 use super::name::is_server_name;
-use super::server::Server;
+use super::server::RunningMcpServer;
 use super::tool::McpTool;
+use super::tool_reply::McpToolReply;
 
 /// A tool server to start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerConfig {
+pub struct McpServerConfig {
     /// Its name: letters, digits, `-` and `_`, at most 32.
     pub name: String,
     /// Program and arguments, inside the walls.
@@ -29,14 +29,14 @@ pub struct ServerConfig {
 
 /// The tool servers that are ready, and what is wrong with the others. Dropping them ends them.
 #[derive(Default)]
-pub struct Servers {
-    servers: Vec<Server>,
+pub struct McpServers {
+    servers: Vec<RunningMcpServer>,
     troubles: Vec<McpError>,
 }
 
-impl Servers {
+impl McpServers {
     /// Starts all servers at the same time, inside a tokio runtime; none can hold the others up for more than ten seconds.
-    pub async fn start(hands: Arc<dyn Hands>, config: &[ServerConfig]) -> Self {
+    pub async fn start(hands: Arc<dyn ToolExecutor>, config: &[McpServerConfig]) -> Self {
         let mut servers = Self::default();
         let mut starting = JoinSet::new();
         let mut names = BTreeSet::new();
@@ -47,7 +47,7 @@ impl Servers {
             } else if !names.insert(name.clone()) {
                 servers.troubles.push(McpError::Name { name, why: "is there twice" });
             } else {
-                let start = Server::start(Arc::clone(&hands), config.clone());
+                let start = RunningMcpServer::start(Arc::clone(&hands), config.clone());
                 starting.spawn(async move { (index, start.await) });
             }
         }
@@ -111,8 +111,8 @@ impl Servers {
         name: &str,
         arguments: Map<String, Value>,
         limit: Duration,
-        cancel: &Cancel,
-    ) -> Result<Answer, McpError> {
+        cancel: &ModelCancel,
+    ) -> Result<McpToolReply, McpError> {
         let tool = self.find(name).ok_or_else(|| McpError::NoSuchTool { tool: name.to_owned() })?;
         let server = self.servers.iter().find(|server| server.name == tool.server);
         let server = server.ok_or_else(|| McpError::NoSuchTool { tool: name.to_owned() })?;

@@ -4,48 +4,53 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use holon_hands::Local;
-use holon_model::Cancel;
+use holon_hands::LocalExecutor;
+use holon_model::ModelCancel;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, McpError, ServerConfig, Servers};
+use super::{McpError, McpServerConfig, McpServers, McpToolReply};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/mcp/tests/server.py");
 
-fn config(name: &str, how: &str) -> ServerConfig {
+fn config(name: &str, how: &str) -> McpServerConfig {
     let argv = ["python3", "-S", SCRIPT, how].map(str::to_owned).to_vec();
-    ServerConfig { name: name.to_owned(), argv, env: [("GREETING".to_owned(), "hi".to_owned())].into() }
+    McpServerConfig { name: name.to_owned(), argv, env: [("GREETING".to_owned(), "hi".to_owned())].into() }
 }
 
-struct Scene {
-    servers: Servers,
+struct McpTestScene {
+    servers: McpServers,
     folder: tempfile::TempDir,
 }
 
-impl Scene {
-    async fn start(configs: &[ServerConfig]) -> Self {
+impl McpTestScene {
+    async fn start(configs: &[McpServerConfig]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let hands = Local::new(folder.path()).keep_output_in(folder.path().join("kept"));
-        Self { servers: Servers::start(Arc::new(hands), configs).await, folder }
+        let hands = LocalExecutor::new(folder.path()).keep_output_in(folder.path().join("kept"));
+        Self { servers: McpServers::start(Arc::new(hands), configs).await, folder }
     }
 
-    async fn call(&self, name: &str, arguments: Value) -> Result<Answer, McpError> {
+    async fn call(&self, name: &str, arguments: Value) -> Result<McpToolReply, McpError> {
         self.call_within(name, arguments, Duration::from_secs(20)).await
     }
 
-    async fn call_within(&self, name: &str, arguments: Value, limit: Duration) -> Result<Answer, McpError> {
+    async fn call_within(
+        &self,
+        name: &str,
+        arguments: Value,
+        limit: Duration,
+    ) -> Result<McpToolReply, McpError> {
         let arguments: Map<String, Value> = serde_json::from_value(arguments).unwrap();
-        self.servers.call(name, arguments, limit, &Cancel::default()).await
+        self.servers.call(name, arguments, limit, &ModelCancel::default()).await
     }
 }
 
-fn said(text: &str) -> Result<Answer, McpError> {
-    Ok(Answer { text: text.to_owned(), is_error: false })
+fn said(text: &str) -> Result<McpToolReply, McpError> {
+    Ok(McpToolReply { text: text.to_owned(), is_error: false })
 }
 
 #[tokio::test]
 async fn tools_are_listed_and_called() {
-    let scene = Scene::start(&[config("one", "well")]).await;
+    let scene = McpTestScene::start(&[config("one", "well")]).await;
     assert_eq!(scene.servers.troubles(), []);
     let names: Vec<&str> = scene.servers.tools().map(|tool| tool.name.as_str()).collect();
     let expect = ["echo", "fail", "slow", "die", "huge", "flood", "more", "ask", "cwd", "odd.name"];
@@ -57,7 +62,7 @@ async fn tools_are_listed_and_called() {
     assert_eq!(scene.call("mcp__one__echo", json!({ "text": "héllo\n" })).await, said("héllo\n"));
     assert_eq!(scene.call("mcp:one/echo", json!({ "text": "x" })).await, said("x"));
     let failed = scene.call("mcp:one/fail", json!({})).await.unwrap();
-    assert_eq!(failed, Answer { text: "it did not work".into(), is_error: true });
+    assert_eq!(failed, McpToolReply { text: "it did not work".into(), is_error: true });
     let refused = scene.call("mcp:one/odd.name", json!({})).await.unwrap_err();
     assert_eq!(refused.to_string(), "mcp:one/odd.name: no tool odd.name");
     let missing = scene.call("mcp:one/nothing", json!({})).await.unwrap_err();
@@ -73,7 +78,7 @@ async fn tools_are_listed_and_called() {
 #[tokio::test]
 async fn servers_have_names_of_their_own() {
     let configs = [config("a", "well"), config("a", "well"), config("no/good", "well"), config("b", "well")];
-    let scene = Scene::start(&configs).await;
+    let scene = McpTestScene::start(&configs).await;
     assert_eq!(scene.servers.troubles().len(), 2);
     assert_eq!(scene.call("mcp:a/echo", json!({ "text": "x" })).await, said("x"));
     assert_eq!(scene.call("mcp:b/echo", json!({ "text": "y" })).await, said("y"));
@@ -82,7 +87,7 @@ async fn servers_have_names_of_their_own() {
 
 #[tokio::test]
 async fn changed_tools_are_listed_again() {
-    let mut scene = Scene::start(&[config("one", "well")]).await;
+    let mut scene = McpTestScene::start(&[config("one", "well")]).await;
     assert!(!scene.servers.refresh().await);
     assert_eq!(scene.call("mcp:one/more", json!({})).await, said("there is more"));
     // The notification comes before the answer, but is noted by a task of its own.
@@ -95,12 +100,12 @@ async fn changed_tools_are_listed_again() {
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_given_up() {
-    let scene = Scene::start(&[config("one", "well")]).await;
+    let scene = McpTestScene::start(&[config("one", "well")]).await;
     let late = scene.call_within("mcp:one/slow", json!({}), Duration::from_millis(200)).await.unwrap_err();
     assert_eq!(late, McpError::TimedOut { tool: "mcp:one/slow".into(), seconds: 0 });
     // The next call is not held up.
     assert_eq!(scene.call("mcp:one/echo", json!({ "text": "x" })).await, said("x"));
-    let cancel = Cancel::default();
+    let cancel = ModelCancel::default();
     cancel.cancel();
     let cancelled = scene.servers.call("mcp:one/slow", Map::new(), Duration::from_secs(60), &cancel).await;
     assert_eq!(cancelled, Err(McpError::Cancelled));
@@ -109,7 +114,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
 
 #[tokio::test]
 async fn a_server_that_dies_in_a_call_is_told() {
-    let scene = Scene::start(&[config("one", "well"), config("two", "well")]).await;
+    let scene = McpTestScene::start(&[config("one", "well"), config("two", "well")]).await;
     let gone = scene.call("mcp:one/die", json!({})).await.unwrap_err();
     assert_eq!(gone.to_string(), "tool server one: it ended; it wrote: out of cheese");
     assert!(matches!(scene.call("mcp:one/echo", json!({})).await, Err(McpError::Gone { .. })));
@@ -119,7 +124,7 @@ async fn a_server_that_dies_in_a_call_is_told() {
 
 #[tokio::test]
 async fn huge_answers_are_bounded() {
-    let scene = Scene::start(&[config("one", "well")]).await;
+    let scene = McpTestScene::start(&[config("one", "well")]).await;
     let cut = scene.call("mcp:one/huge", json!({ "bytes": 1_000_000 })).await.unwrap();
     assert!(cut.text.len() < 70_000 && cut.text.contains("bytes left out"), "{}", cut.text.len());
     let refused = scene.call("mcp:one/huge", json!({ "bytes": 9_000_000 })).await.unwrap_err();
@@ -130,7 +135,7 @@ async fn huge_answers_are_bounded() {
 
 #[tokio::test]
 async fn a_flood_ends_the_server() {
-    let scene = Scene::start(&[config("one", "well")]).await;
+    let scene = McpTestScene::start(&[config("one", "well")]).await;
     let gone = scene.call("mcp:one/flood", json!({})).await.unwrap_err();
     assert_eq!(gone.to_string(), "tool server one: it floods its client with messages");
     scene.servers.close().await;
@@ -144,8 +149,8 @@ async fn broken_servers_do_not_hold_up_the_others() {
     empty.argv.clear();
     let broken = ["noise", "crash", "stray"].map(|how| config(how, how));
     let fine = ["garbage", "endless"].map(|how| config(how, how));
-    let configs: Vec<ServerConfig> = broken.into_iter().chain(fine).chain([missing, empty]).collect();
-    let scene = Scene::start(&configs).await;
+    let configs: Vec<McpServerConfig> = broken.into_iter().chain(fine).chain([missing, empty]).collect();
+    let scene = McpTestScene::start(&configs).await;
     let troubles: Vec<String> = scene.servers.troubles().iter().map(McpError::to_string).collect();
     assert_eq!(troubles.len(), 5, "{troubles:?}");
     assert_eq!(
@@ -163,7 +168,7 @@ async fn broken_servers_do_not_hold_up_the_others() {
 /// Time is made up: it is over as soon as nobody has anything else to do.
 #[tokio::test(start_paused = true)]
 async fn silent_servers_are_given_up() {
-    let scene = Scene::start(&[config("silent", "silent"), config("deaf", "deaf")]).await;
+    let scene = McpTestScene::start(&[config("silent", "silent"), config("deaf", "deaf")]).await;
     let troubles: Vec<String> = scene.servers.troubles().iter().map(McpError::to_string).collect();
     assert_eq!(
         troubles,

@@ -3,22 +3,24 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holon_hands::{Deed, Done, Hands, HandsError, JobId, Program, Trouble};
+use holon_hands::{
+    ExecutorError, ExecutorErrorKind, JobId, ProgramRequest, ToolExecutor, ToolRequest, ToolResponse,
+};
 use rmcp::RoleClient;
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::answer::bounded;
-use super::frames::{Frames, Message};
+use super::frames::{McpLineFramer, McpMessage};
+use super::tool_reply::bounded;
 
 /// Most bytes heard at once.
 const MOST_HEARD: u64 = 64 * 1024;
 
 /// A program that was opened; letting go of it ends the program.
-pub(super) struct Opened {
-    hands: Arc<dyn Hands>,
+pub(super) struct OpenedProgram {
+    hands: Arc<dyn ToolExecutor>,
     job: JobId,
     /// What it wrote to its standard error, as far as it was looked at: every look shows only what is new.
     errors: tokio::sync::Mutex<String>,
@@ -27,61 +29,67 @@ pub(super) struct Opened {
 /// Most bytes of standard error that are kept.
 const MOST_ERRORS: usize = 2000;
 
-impl Opened {
+impl OpenedProgram {
     /// Starts the program.
-    pub(super) async fn open(hands: Arc<dyn Hands>, program: Program) -> Result<Arc<Self>, HandsError> {
-        match hands.carry_out(Deed::Open(program), None).await? {
-            Done::Started(job) => Ok(Arc::new(Self { hands, job, errors: Default::default() })),
+    pub(super) async fn open(
+        hands: Arc<dyn ToolExecutor>,
+        program: ProgramRequest,
+    ) -> Result<Arc<Self>, ExecutorError> {
+        match hands.carry_out(ToolRequest::Open(program), None).await? {
+            ToolResponse::Started(job) => Ok(Arc::new(Self { hands, job, errors: Default::default() })),
             other => Err(unexpected(&other)),
         }
     }
 
     /// Ends the program now; a second time does nothing.
     pub(super) async fn end(&self) {
-        self.look(Deed::End { job: self.job }).await;
+        self.look(ToolRequest::End { job: self.job }).await;
     }
 
     /// The end of what the program wrote to its standard error.
     pub(super) async fn stderr(&self) -> String {
-        self.look(Deed::Look { job: self.job, wait_ms: 100, max_bytes: MOST_ERRORS as u64 }).await
+        self.look(ToolRequest::Look { job: self.job, wait_ms: 100, max_bytes: MOST_ERRORS as u64 }).await
     }
 
-    async fn look(&self, deed: Deed) -> String {
+    async fn look(&self, deed: ToolRequest) -> String {
         let mut errors = self.errors.lock().await;
-        if let Ok(Done::Look(look)) = self.hands.carry_out(deed, None).await {
+        if let Ok(ToolResponse::Look(look)) = self.hands.carry_out(deed, None).await {
             errors.push_str(&look.output);
             *errors = bounded(&errors, MOST_ERRORS);
         }
         errors.trim().to_owned()
     }
 
-    async fn hear(&self) -> Result<Vec<u8>, HandsError> {
-        match self.hands.carry_out(Deed::Hear { job: self.job, max_bytes: MOST_HEARD }, None).await? {
-            Done::Heard(bytes) => Ok(bytes),
+    async fn hear(&self) -> Result<Vec<u8>, ExecutorError> {
+        match self.hands.carry_out(ToolRequest::Hear { job: self.job, max_bytes: MOST_HEARD }, None).await? {
+            ToolResponse::Heard(bytes) => Ok(bytes),
             other => Err(unexpected(&other)),
         }
     }
 }
 
-impl Drop for Opened {
+impl Drop for OpenedProgram {
     fn drop(&mut self) {
         // Without a runtime the run is over, and the hands end what they started.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let (hands, job) = (Arc::clone(&self.hands), self.job);
-            runtime.spawn(async move { drop(hands.carry_out(Deed::End { job }, None).await) });
+            runtime.spawn(async move { drop(hands.carry_out(ToolRequest::End { job }, None).await) });
         }
     }
 }
 
-fn unexpected(done: &Done) -> HandsError {
-    HandsError::new(Trouble::Other, format!("the hands gave an answer that does not fit: {done:?}"))
+fn unexpected(done: &ToolResponse) -> ExecutorError {
+    ExecutorError::new(
+        ExecutorErrorKind::Other,
+        format!("the hands gave an answer that does not fit: {done:?}"),
+    )
 }
 
 /// Why a conversation ended, for whoever asks after it.
 #[derive(Clone, Default)]
-pub(super) struct Parting(Arc<Mutex<Option<String>>>);
+pub(super) struct PartingReason(Arc<Mutex<Option<String>>>);
 
-impl Parting {
+impl PartingReason {
     /// What happened.
     pub(super) fn why(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -93,20 +101,20 @@ impl Parting {
 }
 
 /// Messages to and from an opened program.
-pub(super) struct Pipe {
-    opened: Arc<Opened>,
-    frames: Frames,
-    ready: VecDeque<Message>,
-    heard: mpsc::Receiver<Result<Vec<u8>, HandsError>>,
+pub(super) struct ProgramPipe {
+    opened: Arc<OpenedProgram>,
+    frames: McpLineFramer,
+    ready: VecDeque<McpMessage>,
+    heard: mpsc::Receiver<Result<Vec<u8>, ExecutorError>>,
     listener: JoinHandle<()>,
     /// One message is written after the other.
     writing: Arc<tokio::sync::Mutex<()>>,
-    parting: Parting,
+    parting: PartingReason,
 }
 
-impl Pipe {
+impl ProgramPipe {
     /// Begins to listen.
-    pub(super) fn new(opened: Arc<Opened>, parting: Parting) -> Self {
+    pub(super) fn new(opened: Arc<OpenedProgram>, parting: PartingReason) -> Self {
         // A task of its own listens, because what is heard must not get lost when waiting for it is given up.
         let (tell, heard) = mpsc::channel(4);
         let speaker = Arc::clone(&opened);
@@ -124,30 +132,35 @@ impl Pipe {
     }
 }
 
-impl Drop for Pipe {
+impl Drop for ProgramPipe {
     fn drop(&mut self) {
         self.listener.abort();
     }
 }
 
-impl Transport<RoleClient> for Pipe {
-    type Error = HandsError;
+impl Transport<RoleClient> for ProgramPipe {
+    type Error = ExecutorError;
 
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), HandsError>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), ExecutorError>> + Send + 'static {
         let (opened, writing) = (Arc::clone(&self.opened), Arc::clone(&self.writing));
         async move {
-            let mut bytes = serde_json::to_vec(&item)
-                .map_err(|error| HandsError::new(Trouble::Invalid, format!("cannot be written: {error}")))?;
+            let mut bytes = serde_json::to_vec(&item).map_err(|error| {
+                ExecutorError::new(ExecutorErrorKind::Invalid, format!("cannot be written: {error}"))
+            })?;
             bytes.push(b'\n');
             let _turn = writing.lock().await;
-            opened.hands.carry_out(Deed::Feed { job: opened.job, bytes, end: false }, None).await.map(drop)
+            opened
+                .hands
+                .carry_out(ToolRequest::Feed { job: opened.job, bytes, end: false }, None)
+                .await
+                .map(drop)
         }
     }
 
-    async fn receive(&mut self) -> Option<Message> {
+    async fn receive(&mut self) -> Option<McpMessage> {
         loop {
             if let Some(message) = self.ready.pop_front() {
                 return Some(message);
@@ -173,7 +186,7 @@ impl Transport<RoleClient> for Pipe {
         }
     }
 
-    async fn close(&mut self) -> Result<(), HandsError> {
+    async fn close(&mut self) -> Result<(), ExecutorError> {
         self.listener.abort();
         self.opened.end().await;
         Ok(())

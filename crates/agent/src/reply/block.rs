@@ -2,14 +2,14 @@
 
 /// A fenced block, or the text between two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum ReplySection<'a> {
     Text(&'a str),
-    Block(Block<'a>),
+    Block(FencedBlock<'a>),
 }
 
 /// A fenced block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block<'a> {
+pub(super) struct FencedBlock<'a> {
     /// What stands behind the opening fence.
     pub(super) info: &'a str,
     /// Everything between the fences, with its last line end.
@@ -18,7 +18,7 @@ pub(super) struct Block<'a> {
     pub(super) closed: bool,
 }
 
-impl<'a> Block<'a> {
+impl<'a> FencedBlock<'a> {
     /// The first word behind the fence, in lower case.
     pub(super) fn label(&self) -> String {
         let word = self.info.split([' ', ':', '{', ',']).next().unwrap_or_default();
@@ -38,14 +38,14 @@ fn fence(line: &str) -> Option<(char, usize, &str)> {
 }
 
 /// The pieces of a text. A fence with a word behind it opens another block inside of a block; a bare one closes.
-pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub(super) fn pieces(text: &str) -> Vec<ReplySection<'_>> {
     let mut all = Vec::new();
     let mut from = 0;
     let mut lines = lines_at(text).peekable();
     while let Some((at, line)) = lines.next() {
         let Some((sign, length, info)) = fence(line) else { continue };
         if from < at {
-            all.push(Piece::Text(&text[from..at]));
+            all.push(ReplySection::Text(&text[from..at]));
         }
         let start = at + line.len();
         let (mut end, mut after, mut closed, mut depth) = (text.len(), text.len(), false, 0usize);
@@ -66,11 +66,11 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
             }
         }
         let body = text.get(start..end).unwrap_or_default();
-        all.push(Piece::Block(Block { info, body, closed }));
+        all.push(ReplySection::Block(FencedBlock { info, body, closed }));
         from = after;
     }
     if from < text.len() {
-        all.push(Piece::Text(&text[from..]));
+        all.push(ReplySection::Text(&text[from..]));
     }
     all
 }

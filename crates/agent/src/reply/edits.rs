@@ -1,11 +1,11 @@
 //! Changes that a reply shows instead of calling for them: whole files, patches, passages with their replacement.
 
-use holon_model::Tool as Described;
+use holon_model::ToolSpec;
 use serde_json::{Value, json};
 
-use super::Call;
-use super::block::{Block, Piece};
-use super::place;
+use super::UnfittedCall;
+use super::block::{FencedBlock, ReplySection};
+use super::block_path;
 use crate::edit::patch;
 
 /// The languages in which blocks are patches.
@@ -15,14 +15,17 @@ pub(super) const SHELLS: [&str; 9] =
     ["bash", "sh", "shell", "zsh", "fish", "console", "terminal", "powershell", "cmd"];
 
 /// The changes in a reply and its words without them; nothing when there is none, or one cannot be told.
-pub(super) fn shown(pieces: &[Piece<'_>], offered: &[Described]) -> Option<(Vec<Call>, String)> {
+pub(super) fn shown(
+    pieces: &[ReplySection<'_>],
+    offered: &[ToolSpec],
+) -> Option<(Vec<UnfittedCall>, String)> {
     let has = |name: &str| offered.iter().any(|tool| tool.name == name);
     let mut calls = Vec::new();
     let mut words = String::new();
     let mut last_path: Option<String> = None;
     for piece in pieces {
         match piece {
-            Piece::Text(text) => {
+            ReplySection::Text(text) => {
                 let found = if has("apply_patch") { passages(text, "", &mut last_path) } else { None };
                 let found = found.or_else(|| tagged(text).filter(|_| has("write_file")));
                 let found = found.or_else(|| unfenced(text).filter(|_| has("apply_patch")));
@@ -34,7 +37,7 @@ pub(super) fn shown(pieces: &[Piece<'_>], offered: &[Described]) -> Option<(Vec<
                     None => words.push_str(text),
                 }
             }
-            Piece::Block(block) => match in_block(block, &words, offered, &mut last_path) {
+            ReplySection::Block(block) => match in_block(block, &words, offered, &mut last_path) {
                 Some(more) => calls.extend(more),
                 None => {
                     words.push_str(&format!("```{}\n{}", block.info, block.body));
@@ -47,11 +50,11 @@ pub(super) fn shown(pieces: &[Piece<'_>], offered: &[Described]) -> Option<(Vec<
 }
 
 fn in_block(
-    block: &Block<'_>,
+    block: &FencedBlock<'_>,
     before: &str,
-    offered: &[Described],
+    offered: &[ToolSpec],
     last_path: &mut Option<String>,
-) -> Option<Vec<Call>> {
+) -> Option<Vec<UnfittedCall>> {
     let has = |name: &str| offered.iter().any(|tool| tool.name == name);
     if !block.closed {
         return None;
@@ -70,14 +73,14 @@ fn in_block(
         return has("apply_patch").then(|| patched(body, block, before)).flatten();
     }
     let is_command = SHELLS.contains(&label.as_str());
-    let named = place::of(block, before)?;
+    let named = block_path::of(block, before)?;
     let script = named.path.ends_with(".sh") || named.path.ends_with(".bash");
     if !has("write_file") || (is_command && !script) {
         return None;
     }
     let content = &body[named.skip..];
     let half = body.lines().any(opens);
-    if place::leaves_out(content) || content.trim().is_empty() || is_call(content) || half {
+    if block_path::leaves_out(content) || content.trim().is_empty() || is_call(content) || half {
         return None;
     }
     *last_path = Some(named.path.clone());
@@ -94,8 +97,8 @@ fn is_call(body: &str) -> bool {
     })
 }
 
-fn written(path: &str, content: &str) -> Call {
-    Call { name: "write_file".to_owned(), arguments: json!({ "path": path, "content": content }) }
+fn written(path: &str, content: &str) -> UnfittedCall {
+    UnfittedCall { name: "write_file".to_owned(), arguments: json!({ "path": path, "content": content }) }
 }
 
 fn starts_diff(body: &str) -> bool {
@@ -104,15 +107,17 @@ fn starts_diff(body: &str) -> bool {
 }
 
 /// A patch in a block; one that names no file belongs to the file that the words before it name.
-fn patched(body: &str, block: &Block<'_>, before: &str) -> Option<Vec<Call>> {
+fn patched(body: &str, block: &FencedBlock<'_>, before: &str) -> Option<Vec<UnfittedCall>> {
     let call = |text: String| {
         let parsed = patch::parse(&text).ok().filter(|patch| !patch.files.is_empty());
-        parsed.map(|_| vec![Call { name: "apply_patch".to_owned(), arguments: json!({ "patch": text }) }])
+        parsed.map(|_| {
+            vec![UnfittedCall { name: "apply_patch".to_owned(), arguments: json!({ "patch": text }) }]
+        })
     };
     if let Some(calls) = call(body.to_owned()) {
         return Some(calls);
     }
-    let named = place::of(block, before)?;
+    let named = block_path::of(block, before)?;
     let lines = &body[named.skip..];
     let signed = lines.lines().any(|line| line.starts_with(['+', '-']));
     signed.then(|| {
@@ -121,7 +126,7 @@ fn patched(body: &str, block: &Block<'_>, before: &str) -> Option<Vec<Call>> {
 }
 
 /// A patch that stands among the words.
-fn unfenced(text: &str) -> Option<(Vec<Call>, String)> {
+fn unfenced(text: &str) -> Option<(Vec<UnfittedCall>, String)> {
     let begin = text.find("*** Begin Patch");
     let diff = || {
         let at = |mark: &str| text.find(&format!("\n{mark}")).map(|at| at + 1);
@@ -138,12 +143,12 @@ fn unfenced(text: &str) -> Option<(Vec<Call>, String)> {
     }
     let body = &text[from..to];
     patch::parse(body).ok().filter(|patch| !patch.files.is_empty())?;
-    let call = Call { name: "apply_patch".to_owned(), arguments: json!({ "patch": body }) };
+    let call = UnfittedCall { name: "apply_patch".to_owned(), arguments: json!({ "patch": body }) };
     Some((vec![call], format!("{}{}", &text[..from], &text[to..])))
 }
 
 /// Whole lines for others, wherever they are.
-fn replaced(path: &str, old: &str, new: &str) -> Call {
+fn replaced(path: &str, old: &str, new: &str) -> UnfittedCall {
     let signed =
         |sign: char, text: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
     let patch = format!(
@@ -151,11 +156,11 @@ fn replaced(path: &str, old: &str, new: &str) -> Call {
         signed('-', old),
         signed('+', new)
     );
-    Call { name: "apply_patch".to_owned(), arguments: json!({ "patch": patch }) }
+    UnfittedCall { name: "apply_patch".to_owned(), arguments: json!({ "patch": patch }) }
 }
 
 /// Files between tags with their path.
-fn tagged(text: &str) -> Option<(Vec<Call>, String)> {
+fn tagged(text: &str) -> Option<(Vec<UnfittedCall>, String)> {
     let mut calls = Vec::new();
     let mut words = String::new();
     let mut rest = text;
@@ -164,7 +169,7 @@ fn tagged(text: &str) -> Option<(Vec<Call>, String)> {
         let (path, body) = rest[at + "<file path=".len()..].split_once('>')?;
         let (content, after) = body.split_once("</file>")?;
         let path = path.trim().trim_matches(['"', '\'']);
-        if !place::is_path(path) || place::leaves_out(content) {
+        if !block_path::is_path(path) || block_path::leaves_out(content) {
             return None;
         }
         calls.push(written(path, content.strip_prefix('\n').unwrap_or(content)));
@@ -175,7 +180,7 @@ fn tagged(text: &str) -> Option<(Vec<Call>, String)> {
 }
 
 /// A patch or passages that are the argument of a call.
-pub(super) fn in_argument(text: &str, path: Option<&str>, offered: &[Described]) -> Option<Vec<Call>> {
+pub(super) fn in_argument(text: &str, path: Option<&str>, offered: &[ToolSpec]) -> Option<Vec<UnfittedCall>> {
     if !offered.iter().any(|tool| tool.name == "apply_patch") {
         return None;
     }
@@ -184,11 +189,11 @@ pub(super) fn in_argument(text: &str, path: Option<&str>, offered: &[Described])
         return Some(calls);
     }
     patch::parse(text).ok().filter(|patch| !patch.files.is_empty())?;
-    Some(vec![Call { name: "apply_patch".to_owned(), arguments: json!({ "patch": text }) }])
+    Some(vec![UnfittedCall { name: "apply_patch".to_owned(), arguments: json!({ "patch": text }) }])
 }
 
 /// Passages and what replaces them, between lines of `<<<<<<<`, `=======` and `>>>>>>>`.
-fn passages(text: &str, before: &str, last_path: &mut Option<String>) -> Option<(Vec<Call>, String)> {
+fn passages(text: &str, before: &str, last_path: &mut Option<String>) -> Option<(Vec<UnfittedCall>, String)> {
     if !text.lines().any(opens) {
         return None;
     }
@@ -241,14 +246,14 @@ fn passages(text: &str, before: &str, last_path: &mut Option<String>) -> Option<
 }
 
 fn above_path(line: &str) -> Option<String> {
-    place::alone(line).or_else(|| {
+    block_path::alone(line).or_else(|| {
         let ticked: Vec<&str> =
-            line.split('`').skip(1).step_by(2).filter(|word| place::is_path(word)).collect();
+            line.split('`').skip(1).step_by(2).filter(|word| block_path::is_path(word)).collect();
         match ticked.as_slice() {
             [only] => Some((*only).to_owned()),
             _ => {
                 let words: Vec<&str> =
-                    line.split([' ', ':', '=', '"']).filter(|word| place::is_path(word)).collect();
+                    line.split([' ', ':', '=', '"']).filter(|word| block_path::is_path(word)).collect();
                 match words.as_slice() {
                     [only] => Some((*only).to_owned()),
                     _ => None,

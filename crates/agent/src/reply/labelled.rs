@@ -1,13 +1,13 @@
 //! Calls whose parts have labels: the tool's name behind a word or in a heading, its arguments below.
 
-use holon_model::Tool as Described;
+use holon_model::ToolSpec;
 use holon_model::fallback::parse_lenient;
 use serde_json::{Map, Value};
 
-use super::Call;
+use super::UnfittedCall;
 
 /// The calls of such a text, and the words around them.
-pub(super) fn labelled(text: &str, offered: &[Described]) -> Option<(Vec<Call>, String)> {
+pub(super) fn labelled(text: &str, offered: &[ToolSpec]) -> Option<(Vec<UnfittedCall>, String)> {
     let mut calls = Vec::new();
     let mut words = String::new();
     let mut rest = text;
@@ -28,7 +28,7 @@ pub(super) fn labelled(text: &str, offered: &[Described]) -> Option<(Vec<Call>, 
 }
 
 /// The tool that the end of a short line names exactly.
-fn named<'a>(line: &str, offered: &'a [Described]) -> Option<&'a Described> {
+fn named<'a>(line: &str, offered: &'a [ToolSpec]) -> Option<&'a ToolSpec> {
     let line = line.trim().trim_end_matches([':', '：']);
     if line.split_whitespace().count() > 5 {
         return None;
@@ -39,24 +39,24 @@ fn named<'a>(line: &str, offered: &'a [Described]) -> Option<&'a Described> {
 }
 
 /// `- read_file: {"path": "a"}`, `-> read_file {"path": "a"}`
-fn on_a_line(text: &str, line: &str, offered: &[Described]) -> Option<(Call, usize)> {
+fn on_a_line(text: &str, line: &str, offered: &[ToolSpec]) -> Option<(UnfittedCall, usize)> {
     let open = line.find('{')?;
     let tool = named(&line[..open], offered)?;
     object(text, open, tool)
 }
 
 /// The object at a place, and where the text goes on behind it.
-fn object(text: &str, at: usize, tool: &Described) -> Option<(Call, usize)> {
+fn object(text: &str, at: usize, tool: &ToolSpec) -> Option<(UnfittedCall, usize)> {
     let (value, length) = parse_lenient(&text[at..])?;
     let Value::Object(arguments) = value else { return None };
     let known = tool.schema.get("properties").and_then(Value::as_object)?;
     let fits = arguments.keys().any(|key| known.contains_key(key)) || arguments.is_empty();
     let after = text[at + length..].trim_start_matches([' ', '\n', '`']);
-    fits.then(|| (Call::new(&tool.name, arguments), text.len() - after.len()))
+    fits.then(|| (UnfittedCall::new(&tool.name, arguments), text.len() - after.len()))
 }
 
 /// A line that names the tool, and what belongs to it on the next ones.
-fn below(text: &str, line: &str, offered: &[Described]) -> Option<(Call, usize)> {
+fn below(text: &str, line: &str, offered: &[ToolSpec]) -> Option<(UnfittedCall, usize)> {
     let tool = named(line, offered)?;
     let after = &text[line.len()..];
     let mut at = after.len() - after.trim_start().len();
@@ -78,15 +78,15 @@ fn below(text: &str, line: &str, offered: &[Described]) -> Option<(Call, usize)>
         return object(after, at, tool).map(|(call, length)| (call, line.len() + length));
     }
     let (arguments, length) = pairs(here, tool);
-    (!arguments.is_empty()).then(|| (Call::new(&tool.name, arguments), line.len() + at + length))
+    (!arguments.is_empty()).then(|| (UnfittedCall::new(&tool.name, arguments), line.len() + at + length))
 }
 
-fn properties(tool: &Described) -> Option<&Map<String, Value>> {
+fn properties(tool: &ToolSpec) -> Option<&Map<String, Value>> {
     tool.schema.get("properties").and_then(Value::as_object)
 }
 
 /// Lines of `key: value` or `key = value`, up to the first that is none.
-fn pairs(text: &str, tool: &Described) -> (Map<String, Value>, usize) {
+fn pairs(text: &str, tool: &ToolSpec) -> (Map<String, Value>, usize) {
     let mut arguments = Map::new();
     let mut used = 0;
     let Some(known) = properties(tool) else { return (arguments, used) };

@@ -1,15 +1,15 @@
 //! Calls in the forms that templates of models have for them, where the server did not read them.
 
-use holon_model::Tool as Described;
+use holon_model::ToolSpec;
 use holon_model::fallback::parse_lenient;
 use serde_json::{Map, Value};
 
-use super::Call;
+use super::UnfittedCall;
 use super::near;
 
 /// The calls in marks of any kind, and the words around them.
-pub(super) fn marked(text: &str, offered: &[Described], cut: bool) -> Option<(Vec<Call>, String)> {
-    let ways: [Way; 8] = [
+pub(super) fn marked(text: &str, offered: &[ToolSpec], cut: bool) -> Option<(Vec<UnfittedCall>, String)> {
+    let ways: [MarkupReader; 8] = [
         functions,
         invoked,
         arguments_in_tags,
@@ -30,17 +30,21 @@ pub(super) fn marked(text: &str, offered: &[Described], cut: bool) -> Option<(Ve
 }
 
 /// One form of calls: what is found of it in a text.
-type Way = fn(&str, &[Described]) -> Option<Found>;
+type MarkupReader = fn(&str, &[ToolSpec]) -> Option<MarkupCalls>;
 
 #[derive(Default)]
-struct Found {
-    calls: Vec<Call>,
+struct MarkupCalls {
+    calls: Vec<UnfittedCall>,
     words: String,
 }
 
 /// Goes through a text: what `one` reads at a mark becomes a call, everything else stays words.
-fn each(text: &str, mark: &str, mut one: impl FnMut(&str) -> Option<(Call, usize)>) -> Option<Found> {
-    let mut found = Found::default();
+fn each(
+    text: &str,
+    mark: &str,
+    mut one: impl FnMut(&str) -> Option<(UnfittedCall, usize)>,
+) -> Option<MarkupCalls> {
+    let mut found = MarkupCalls::default();
     let mut rest = text;
     while let Some(at) = rest.find(mark) {
         found.words.push_str(&rest[..at]);
@@ -65,7 +69,7 @@ fn each(text: &str, mark: &str, mut one: impl FnMut(&str) -> Option<(Call, usize
 }
 
 /// `<function=read_file><parameter=path>a</parameter></function>`
-fn functions(text: &str, _: &[Described]) -> Option<Found> {
+fn functions(text: &str, _: &[ToolSpec]) -> Option<MarkupCalls> {
     each(text, "<function=", |rest| {
         let inside = &rest["<function=".len()..];
         let (name, body) = inside.split_once('>')?;
@@ -76,19 +80,19 @@ fn functions(text: &str, _: &[Described]) -> Option<Found> {
             pairs => Value::Object(parameters(pairs, "<parameter=", "</parameter>")?),
         };
         let length = rest.len() - body.len() + end + "</function>".len();
-        Some((Call { name, arguments }, length))
+        Some((UnfittedCall { name, arguments }, length))
     })
 }
 
 /// `<invoke name="read_file"><parameter name="path">a</parameter></invoke>`
-fn invoked(text: &str, _: &[Described]) -> Option<Found> {
+fn invoked(text: &str, _: &[ToolSpec]) -> Option<MarkupCalls> {
     each(text, "<invoke name=", |rest| {
         let inside = &rest["<invoke name=".len()..];
         let (name, body) = inside.split_once('>')?;
         let end = body.find("</invoke>")?;
         let arguments = parameters(&body[..end], "<parameter name=", "</parameter>")?;
         let length = rest.len() - body.len() + end + "</invoke>".len();
-        Some((Call::new(name.trim().trim_matches(['"', '\'']), arguments), length))
+        Some((UnfittedCall::new(name.trim().trim_matches(['"', '\'']), arguments), length))
     })
 }
 
@@ -134,7 +138,7 @@ fn unescaped(text: &str) -> String {
 }
 
 /// `<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>`
-fn arguments_in_tags(text: &str, offered: &[Described]) -> Option<Found> {
+fn arguments_in_tags(text: &str, offered: &[ToolSpec]) -> Option<MarkupCalls> {
     if !text.contains("<arg_key>") {
         return None;
     }
@@ -154,12 +158,12 @@ fn arguments_in_tags(text: &str, offered: &[Described]) -> Option<Found> {
         }
         let known = near::is_known(name.trim(), offered);
         let length = rest.len() - body.len() + (end + "</tool_call>".len()).min(body.len());
-        known.then(|| (Call::new(name.trim(), arguments), length))
+        known.then(|| (UnfittedCall::new(name.trim(), arguments), length))
     })
 }
 
 /// A name and an object behind a mark: `[TOOL_CALLS]read_file{…}`, `to=functions.read_file…{…}`, and the like.
-fn named_with_object(text: &str, offered: &[Described]) -> Option<Found> {
+fn named_with_object(text: &str, offered: &[ToolSpec]) -> Option<MarkupCalls> {
     const MARKS: [&str; 11] = [
         "<｜tool▁call▁begin｜>",
         "<｜tool▁sep｜>",
@@ -176,8 +180,8 @@ fn named_with_object(text: &str, offered: &[Described]) -> Option<Found> {
     MARKS.into_iter().filter(|mark| text.contains(mark)).find_map(|mark| behind_each(text, mark, offered))
 }
 
-fn behind_each(text: &str, mark: &str, offered: &[Described]) -> Option<Found> {
-    let mut found = Found::default();
+fn behind_each(text: &str, mark: &str, offered: &[ToolSpec]) -> Option<MarkupCalls> {
+    let mut found = MarkupCalls::default();
     let mut rest = text;
     while let Some(at) = rest.find(mark) {
         found.words.push_str(&rest[..at]);
@@ -191,11 +195,12 @@ fn behind_each(text: &str, mark: &str, offered: &[Described]) -> Option<Found> {
     Some(found)
 }
 
-fn behind_a_mark(body: &str, offered: &[Described]) -> Option<(Vec<Call>, usize)> {
+fn behind_a_mark(body: &str, offered: &[ToolSpec]) -> Option<(Vec<UnfittedCall>, usize)> {
     if body.starts_with(['[', '{']) {
         let Some((value, length)) = parse_lenient(body) else { return wrapped(body, offered) };
         let list = if let Value::Array(list) = value { list } else { vec![value] };
-        let calls: Option<Vec<Call>> = list.into_iter().map(|one| from_object(&one, offered)).collect();
+        let calls: Option<Vec<UnfittedCall>> =
+            list.into_iter().map(|one| from_object(&one, offered)).collect();
         return Some((calls?, length));
     }
     let name: String = body.chars().take_while(|c| c.is_alphanumeric() || "_-.".contains(*c)).collect();
@@ -216,17 +221,17 @@ fn behind_a_mark(body: &str, offered: &[Described]) -> Option<(Vec<Call>, usize)
     }
     let (value, length) = parse_lenient(&after[open..])?;
     let Value::Object(arguments) = value else { return None };
-    Some((vec![Call::new(&name, arguments)], name.len() + open + length))
+    Some((vec![UnfittedCall::new(&name, arguments)], name.len() + open + length))
 }
 
-fn from_object(value: &Value, offered: &[Described]) -> Option<Call> {
+fn from_object(value: &Value, offered: &[ToolSpec]) -> Option<UnfittedCall> {
     let object = value.as_object()?;
     let inner = object.get("function").filter(|inner| inner.is_object());
     let object = inner.and_then(Value::as_object).unwrap_or(object);
     let name = ["name", "tool", "tool_name", "function"].iter().find_map(|key| object.get(*key)?.as_str())?;
     let arguments = ["arguments", "parameters", "args", "input"].iter().find_map(|key| object.get(*key));
     let arguments = arguments.cloned().unwrap_or(Value::Null);
-    near::is_known(name, offered).then(|| Call { name: name.to_owned(), arguments })
+    near::is_known(name, offered).then(|| UnfittedCall { name: name.to_owned(), arguments })
 }
 
 /// A text without the marks of templates in it.
@@ -254,8 +259,8 @@ fn without_marks(text: &str) -> String {
 }
 
 /// `<read_file><path>a</path></read_file>`
-fn elements(text: &str, offered: &[Described]) -> Option<Found> {
-    let mut found = Found::default();
+fn elements(text: &str, offered: &[ToolSpec]) -> Option<MarkupCalls> {
+    let mut found = MarkupCalls::default();
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         if let Some((call, length)) = with_attributes(&rest[at..], offered) {
@@ -280,7 +285,7 @@ fn elements(text: &str, offered: &[Described]) -> Option<Found> {
         let end = body.find(&close)?;
         let arguments = children(&body[..end])?;
         found.words.push_str(&rest[..at]);
-        found.calls.push(Call { name, arguments });
+        found.calls.push(UnfittedCall { name, arguments });
         rest = &body[end + close.len()..];
     }
     found.words.push_str(rest);
@@ -288,7 +293,7 @@ fn elements(text: &str, offered: &[Described]) -> Option<Found> {
 }
 
 /// `<ls path="src"/>`, `<tool_call name="ls" path="src" />`
-fn with_attributes(text: &str, offered: &[Described]) -> Option<(Call, usize)> {
+fn with_attributes(text: &str, offered: &[ToolSpec]) -> Option<(UnfittedCall, usize)> {
     let end = text.find("/>")?;
     let inside = text[1..end].trim();
     let (element, mut rest) = inside.split_once(' ')?;
@@ -308,11 +313,11 @@ fn with_attributes(text: &str, offered: &[Described]) -> Option<(Call, usize)> {
         "tool_call" | "tool" | "invoke" | "function_call" => arguments.remove("name")?.as_str()?.to_owned(),
         own => own.to_owned(),
     };
-    near::is_known(&name, offered).then(|| (Call::new(&name, arguments), end + 2))
+    near::is_known(&name, offered).then(|| (UnfittedCall::new(&name, arguments), end + 2))
 }
 
 /// `Action: read_file` and `Action Input: {…}` on the next line.
-fn thought_and_acted(text: &str, offered: &[Described]) -> Option<Found> {
+fn thought_and_acted(text: &str, offered: &[ToolSpec]) -> Option<MarkupCalls> {
     let (before, rest) = text.split_once("Action:")?;
     let (name, rest) = rest.split_once('\n')?;
     let name = name.trim().trim_matches(['`', '*', '"']);
@@ -322,18 +327,24 @@ fn thought_and_acted(text: &str, offered: &[Described]) -> Option<Found> {
         false => Value::String(input.lines().next()?.trim().trim_matches(['"', '`']).to_owned()),
     };
     let known = near::is_known(name, offered);
-    known.then(|| Found { calls: vec![Call { name: name.to_owned(), arguments }], words: before.to_owned() })
+    known.then(|| MarkupCalls {
+        calls: vec![UnfittedCall { name: name.to_owned(), arguments }],
+        words: before.to_owned(),
+    })
 }
 
 /// The name on a line of its own, the object on the next.
-fn name_above(text: &str, offered: &[Described]) -> Option<Found> {
+fn name_above(text: &str, offered: &[ToolSpec]) -> Option<MarkupCalls> {
     let (before, rest) = match text.trim_start().split_once('\n')? {
         (name, rest) if offered.iter().any(|tool| tool.name == name.trim()) => (name, rest),
         _ => return None,
     };
     let (value, length) = parse_lenient(rest.trim_start()).filter(|(value, _)| value.is_object())?;
     let words = rest.trim_start()[length..].to_owned();
-    Some(Found { calls: vec![Call { name: before.trim().to_owned(), arguments: value }], words })
+    Some(MarkupCalls {
+        calls: vec![UnfittedCall { name: before.trim().to_owned(), arguments: value }],
+        words,
+    })
 }
 
 /// The elements within one, or the object or text that is all of it.
@@ -362,8 +373,8 @@ fn children(body: &str) -> Option<Value> {
 }
 
 /// `read_file("a.py")` on lines of their own, or in a block of such calls.
-fn spoken(text: &str, offered: &[Described]) -> Option<Found> {
-    let mut found = Found::default();
+fn spoken(text: &str, offered: &[ToolSpec]) -> Option<MarkupCalls> {
+    let mut found = MarkupCalls::default();
     let mut rest = text;
     let mut fenced = false;
     while !rest.is_empty() {
@@ -425,7 +436,7 @@ fn unprefixed(line: &str) -> &str {
     line
 }
 
-fn starts(line: &str, offered: &[Described]) -> bool {
+fn starts(line: &str, offered: &[ToolSpec]) -> bool {
     let line = unprefixed(line);
     let line = line
         .split_once(" = ")
@@ -438,7 +449,7 @@ fn starts(line: &str, offered: &[Described]) -> bool {
 }
 
 /// One call or a list of them, perhaps printed or assigned.
-fn wrapped(text: &str, offered: &[Described]) -> Option<(Vec<Call>, usize)> {
+fn wrapped(text: &str, offered: &[ToolSpec]) -> Option<(Vec<UnfittedCall>, usize)> {
     let inner = unprefixed(text);
     let assigned =
         inner.split_once(" = ").filter(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || c == '_'));
@@ -459,7 +470,7 @@ fn wrapped(text: &str, offered: &[Described]) -> Option<(Vec<Call>, usize)> {
 }
 
 /// `name(key="value", …)`, or with values alone, which then are a list.
-fn python_call(text: &str) -> Option<(Call, usize)> {
+fn python_call(text: &str) -> Option<(UnfittedCall, usize)> {
     let open = text.find('(')?;
     let name = text[..open].trim().trim_end_matches(".call").to_owned();
     let mut arguments = Map::new();
@@ -491,7 +502,7 @@ fn python_call(text: &str) -> Option<(Call, usize)> {
         (true, _) => Value::Array(list),
         (false, _) => return None,
     };
-    Some((Call { name, arguments }, at))
+    Some((UnfittedCall { name, arguments }, at))
 }
 
 fn literal(text: &str) -> Option<(Value, usize)> {

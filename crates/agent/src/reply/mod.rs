@@ -5,29 +5,29 @@
 //! example, or cut off is never carried out.
 
 mod block;
+mod block_path;
 mod edits;
 mod labelled;
 mod markup;
 mod near;
-mod place;
 mod shell;
 mod words;
 
-use holon_model::fallback::{IsCall, before_pretending, find_calls, without_thoughts};
-use holon_model::{Part, Reasoning, Reply, Stop, Tool as Described, ToolCall};
+use holon_model::fallback::{CallPredicate, before_pretending, find_calls, without_thoughts};
+use holon_model::{MessagePart, ModelReply, Reasoning, ReplyStop, ToolCall, ToolSpec};
 use serde_json::{Map, Value};
 
-pub(crate) use self::place::leaves_out;
-pub use self::place::line_left_out;
+pub(crate) use self::block_path::leaves_out;
+pub use self::block_path::line_left_out;
 
 /// A call as it was read, before it is fitted to a tool.
 #[derive(Debug, Clone, PartialEq)]
-struct Call {
+struct UnfittedCall {
     name: String,
     arguments: Value,
 }
 
-impl Call {
+impl UnfittedCall {
     fn new(name: &str, arguments: Map<String, Value>) -> Self {
         Self { name: name.to_owned(), arguments: Value::Object(arguments) }
     }
@@ -35,7 +35,7 @@ impl Call {
 
 /// How much may be read into a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
+pub enum ReplyReading {
     /// Only what has the form of a call: in a chat, a file that is shown is an answer.
     Calls,
     /// Files, patches and commands that are shown, too: in a run, showing them has no other use.
@@ -43,8 +43,8 @@ pub enum Reading {
 }
 
 /// The reply with every call in it made a real one. `turn` keeps the ids of those that were read apart from all others.
-pub fn understand(reply: Reply, offered: &[Described], reading: Reading, turn: u64) -> Reply {
-    let cut = reply.stop == Stop::MaxTokens;
+pub fn understand(reply: ModelReply, offered: &[ToolSpec], reading: ReplyReading, turn: u64) -> ModelReply {
+    let cut = reply.stop == ReplyStop::MaxTokens;
     let natively = reply.calls().any(|call| !was_read(call));
     let read_before = reply.calls().next().is_some();
     let said = reply.text();
@@ -53,13 +53,13 @@ pub fn understand(reply: Reply, offered: &[Described], reading: Reading, turn: u
     let mut read = false;
     for part in reply.parts {
         match part {
-            Part::Call(call) => {
-                parts.extend(mended(call, offered, cut, &said, &mut ids).into_iter().map(Part::Call))
+            MessagePart::Call(call) => {
+                parts.extend(mended(call, offered, cut, &said, &mut ids).into_iter().map(MessagePart::Call))
             }
-            Part::Text(text) if !natively => {
+            MessagePart::Text(text) if !natively => {
                 let (thoughts, text) = without_thoughts(&text);
                 if let Some(thoughts) = thoughts {
-                    parts.push(Part::Reasoning(Reasoning { text: thoughts.to_owned(), seal: None }));
+                    parts.push(MessagePart::Reasoning(Reasoning { text: thoughts.to_owned(), seal: None }));
                 }
                 let found = match read_before {
                     // The calls were read by the provider; what is shown beside them is meant with them.
@@ -68,20 +68,24 @@ pub fn understand(reply: Reply, offered: &[Described], reading: Reading, turn: u
                 };
                 let (calls, words) = found.unwrap_or_else(|| (Vec::new(), text.to_owned()));
                 if !words.trim().is_empty() {
-                    parts.push(Part::Text(words.clone()));
+                    parts.push(MessagePart::Text(words.clone()));
                 }
                 for (name, mut arguments) in calls {
                     conclude(&name, &mut arguments, &words);
                     let id = ids.next().unwrap_or_default();
-                    parts.push(Part::Call(ToolCall::new(id, name, Value::Object(arguments).to_string())));
+                    parts.push(MessagePart::Call(ToolCall::new(
+                        id,
+                        name,
+                        Value::Object(arguments).to_string(),
+                    )));
                     read = true;
                 }
             }
             other => parts.push(other),
         }
     }
-    let stop = if read && reply.stop == Stop::EndTurn { Stop::ToolUse } else { reply.stop };
-    Reply { parts, stop, ..reply }
+    let stop = if read && reply.stop == ReplyStop::EndTurn { ReplyStop::ToolUse } else { reply.stop };
+    ModelReply { parts, stop, ..reply }
 }
 
 /// Who says what was done and then that it is done has said the summary.
@@ -100,7 +104,7 @@ pub(crate) fn was_read(call: &ToolCall) -> bool {
 /// A call under the name and with the arguments of the tool that is meant; what cannot be told stays as it is.
 fn mended(
     call: ToolCall,
-    offered: &[Described],
+    offered: &[ToolSpec],
     cut: bool,
     said: &str,
     ids: &mut impl Iterator<Item = String>,
@@ -131,10 +135,15 @@ fn mended(
     calls.into_iter().map(one).collect()
 }
 
-type Calls = Vec<(String, Map<String, Value>)>;
+type FittedCalls = Vec<(String, Map<String, Value>)>;
 
 /// The calls that are meant by words, and the words around them.
-fn in_words(text: &str, offered: &[Described], reading: Reading, cut: bool) -> Option<(Calls, String)> {
+fn in_words(
+    text: &str,
+    offered: &[ToolSpec],
+    reading: ReplyReading,
+    cut: bool,
+) -> Option<(FittedCalls, String)> {
     if text.trim().is_empty() {
         return None;
     }
@@ -156,18 +165,23 @@ fn in_words(text: &str, offered: &[Described], reading: Reading, cut: bool) -> O
         None => shown(text, offered, reading, cut).or_else(|| {
             let pieces = block::pieces(own);
             let can = offered.iter().any(|tool| tool.name == "execute");
-            let (calls, words) =
-                shell::shown(&pieces, offered).filter(|_| can && !cut && reading == Reading::Everything)?;
+            let (calls, words) = shell::shown(&pieces, offered)
+                .filter(|_| can && !cut && reading == ReplyReading::Everything)?;
             Some((fitted(&calls, offered)?, words))
         }),
     }
 }
 
 /// The changes that a text shows, if any may be read into it.
-fn shown(text: &str, offered: &[Described], reading: Reading, cut: bool) -> Option<(Calls, String)> {
+fn shown(
+    text: &str,
+    offered: &[ToolSpec],
+    reading: ReplyReading,
+    cut: bool,
+) -> Option<(FittedCalls, String)> {
     // Who ends with a question shows what it is about.
     let asks = text.trim_end().ends_with(['?', '？']);
-    if reading == Reading::Calls || cut || asks {
+    if reading == ReplyReading::Calls || cut || asks {
         return None;
     }
     let (calls, words) = edits::shown(&block::pieces(before_pretending(text)), offered)?;
@@ -208,14 +222,14 @@ fn variants(text: &str, cut: bool) -> Vec<String> {
 }
 
 /// All of them as their tools want them, or none.
-fn fitted(calls: &[Call], offered: &[Described]) -> Option<Calls> {
-    let all: Option<Vec<Calls>> =
+fn fitted(calls: &[UnfittedCall], offered: &[ToolSpec]) -> Option<FittedCalls> {
+    let all: Option<Vec<FittedCalls>> =
         calls.iter().map(|call| near::calls(&call.name, &call.arguments, offered)).collect();
     all.map(|all| all.concat())
 }
 
 /// Calls as JSON, in tags, in blocks or bare.
-fn json_calls(text: &str, offered: &[Described]) -> Option<(Calls, String)> {
+fn json_calls(text: &str, offered: &[ToolSpec]) -> Option<(FittedCalls, String)> {
     let is_call = |name: &str, arguments: &Map<String, Value>, beside: bool| {
         let finishes = near::is_named(name, "finish", offered);
         let whole = || near::calls(name, &Value::Object(arguments.clone()), offered).is_some();
@@ -237,7 +251,7 @@ fn json_calls(text: &str, offered: &[Described]) -> Option<(Calls, String)> {
 }
 
 /// A complete call on the last line of a text, with a few words around it.
-fn within_a_sentence(text: &str, is_call: IsCall<'_>) -> Option<(Calls, String)> {
+fn within_a_sentence(text: &str, is_call: CallPredicate<'_>) -> Option<(FittedCalls, String)> {
     let line = text.trim_end().rsplit('\n').next()?;
     let at = line.find("{\"").filter(|at| *at > 0)?;
     let object = &line[at..];

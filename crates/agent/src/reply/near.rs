@@ -3,28 +3,30 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use holon_model::Tool as Described;
+use holon_model::ToolSpec;
 use holon_model::fallback::parse_lenient;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// The arguments of a call.
-pub(super) type Arguments = Map<String, Value>;
+pub(super) type FittedArguments = Map<String, Value>;
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| {
-    toml::from_str::<Table>(include_str!("../../../../rules/tool_names.toml")).unwrap_or_default().into()
+static NAMES: LazyLock<ToolAliasIndex> = LazyLock::new(|| {
+    toml::from_str::<ToolAliasTable>(include_str!("../../../../rules/tool_names.toml"))
+        .unwrap_or_default()
+        .into()
 });
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    tool: Vec<Spelled>,
-    several: Vec<Several>,
+struct ToolAliasTable {
+    tool: Vec<ToolSpelling>,
+    several: Vec<MultiToolSpelling>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Spelled {
+struct ToolSpelling {
     name: String,
     also: Vec<String>,
     arguments: BTreeMap<String, Vec<String>>,
@@ -32,7 +34,7 @@ struct Spelled {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Several {
+struct MultiToolSpelling {
     names: Vec<String>,
     argument: String,
     tools: BTreeMap<String, String>,
@@ -40,17 +42,17 @@ struct Several {
 
 /// The table, by plain spelling.
 #[derive(Debug)]
-struct Names {
+struct ToolAliasIndex {
     tools: HashMap<String, String>,
     arguments: HashMap<String, BTreeMap<String, Vec<String>>>,
-    several: Vec<Several>,
+    several: Vec<MultiToolSpelling>,
 }
 
-impl From<Table> for Names {
-    fn from(table: Table) -> Self {
+impl From<ToolAliasTable> for ToolAliasIndex {
+    fn from(table: ToolAliasTable) -> Self {
         let mut tools = HashMap::new();
         let mut arguments = HashMap::new();
-        for Spelled { name, also, arguments: its } in table.tool {
+        for ToolSpelling { name, also, arguments: its } in table.tool {
             tools.extend(also.iter().chain([&name]).map(|word| (plain(word), name.clone())));
             arguments.insert(name, its);
         }
@@ -66,7 +68,7 @@ fn plain(name: &str) -> String {
 }
 
 /// Whether some tool that is offered may be meant by a name.
-pub(super) fn is_known(name: &str, offered: &[Described]) -> bool {
+pub(super) fn is_known(name: &str, offered: &[ToolSpec]) -> bool {
     let name = name.trim();
     let several =
         || NAMES.several.iter().any(|several| several.names.iter().any(|own| plain(own) == plain(name)));
@@ -74,12 +76,12 @@ pub(super) fn is_known(name: &str, offered: &[Described]) -> bool {
 }
 
 /// Whether a name stands for this tool.
-pub(super) fn is_named(name: &str, tool: &str, offered: &[Described]) -> bool {
+pub(super) fn is_named(name: &str, tool: &str, offered: &[ToolSpec]) -> bool {
     meant(name, offered).is_some_and(|meant| meant.name == tool)
 }
 
 /// The tool that a name stands for.
-fn meant<'a>(name: &str, offered: &'a [Described]) -> Option<&'a Described> {
+fn meant<'a>(name: &str, offered: &'a [ToolSpec]) -> Option<&'a ToolSpec> {
     let exact = offered.iter().find(|tool| tool.name == name.trim());
     let spelled = || offered.iter().find(|tool| plain(&tool.name) == plain(name));
     let listed = || {
@@ -93,21 +95,21 @@ fn meant<'a>(name: &str, offered: &'a [Described]) -> Option<&'a Described> {
 pub(super) fn calls(
     name: &str,
     arguments: &Value,
-    offered: &[Described],
-) -> Option<Vec<(String, Arguments)>> {
+    offered: &[ToolSpec],
+) -> Option<Vec<(String, FittedArguments)>> {
     // Marks of the template behind the name.
     let name = name.split(['<', '{', '(']).next().unwrap_or_default().trim();
     let objects = objects(name, arguments, offered)?;
-    let calls: Option<Vec<Vec<(String, Arguments)>>> =
+    let calls: Option<Vec<Vec<(String, FittedArguments)>>> =
         objects.into_iter().map(|arguments| with_object(name, arguments, offered)).collect();
     Some(calls?.concat())
 }
 
 fn with_object(
     name: &str,
-    mut arguments: Arguments,
-    offered: &[Described],
-) -> Option<Vec<(String, Arguments)>> {
+    mut arguments: FittedArguments,
+    offered: &[ToolSpec],
+) -> Option<Vec<(String, FittedArguments)>> {
     if !is_known(name, offered) {
         // The whole call among the arguments of one that is none.
         let inner =
@@ -145,7 +147,11 @@ fn with_object(
 }
 
 /// Several edits of one file in one call, or a patch of it.
-fn edits(tool: &Described, arguments: &Arguments, offered: &[Described]) -> Option<Vec<(String, Arguments)>> {
+fn edits(
+    tool: &ToolSpec,
+    arguments: &FittedArguments,
+    offered: &[ToolSpec],
+) -> Option<Vec<(String, FittedArguments)>> {
     let list = ["edits", "changes", "replacements"].iter().find_map(|key| arguments.get(*key)?.as_array());
     if let Some(list) = list {
         let one = |edit: &Value| {
@@ -160,16 +166,16 @@ fn edits(tool: &Described, arguments: &Arguments, offered: &[Described]) -> Opti
     let patch = ["diff", "patch"].iter().find_map(|key| arguments.get(*key)?.as_str())?;
     let path = fitted(tool, arguments.clone()).get("path").and_then(Value::as_str).map(str::to_owned);
     let calls = super::edits::in_argument(patch, path.as_deref(), offered)?;
-    let object = |call: super::Call| Some((call.name, call.arguments.as_object()?.clone()));
+    let object = |call: super::UnfittedCall| Some((call.name, call.arguments.as_object()?.clone()));
     calls.into_iter().map(object).collect()
 }
 
 /// Arguments as objects, however they came; more than one where a server joined several calls.
-fn objects(name: &str, arguments: &Value, offered: &[Described]) -> Option<Vec<Arguments>> {
+fn objects(name: &str, arguments: &Value, offered: &[ToolSpec]) -> Option<Vec<FittedArguments>> {
     let only = |value: Value| {
         let tool = meant(name, offered)?;
         let [only] = required(tool).try_into().ok()?;
-        Some(vec![Arguments::from_iter([(only, value)])])
+        Some(vec![FittedArguments::from_iter([(only, value)])])
     };
     match arguments {
         Value::Object(object) => {
@@ -182,11 +188,11 @@ fn objects(name: &str, arguments: &Value, offered: &[Described]) -> Option<Vec<A
                 None => Some(vec![object.clone()]),
             }
         }
-        Value::Null => Some(vec![Arguments::new()]),
+        Value::Null => Some(vec![FittedArguments::new()]),
         Value::String(text) => {
             let text = bare(text);
             if text.is_empty() {
-                return Some(vec![Arguments::new()]);
+                return Some(vec![FittedArguments::new()]);
             }
             if !text.starts_with(['{', '[', '"']) {
                 return only(Value::String(text.to_owned()));
@@ -211,7 +217,7 @@ fn objects(name: &str, arguments: &Value, offered: &[Described]) -> Option<Vec<A
             {
                 let pair =
                     |pair: &Value| Some((pair.get("name")?.as_str()?.to_owned(), pair.get("value")?.clone()));
-                Some(vec![pairs.iter().map(pair).collect::<Option<Arguments>>()?])
+                Some(vec![pairs.iter().map(pair).collect::<Option<FittedArguments>>()?])
             }
             _ => {
                 let tool = meant(name, offered)?;
@@ -239,12 +245,12 @@ fn bare(text: &str) -> &str {
     }
 }
 
-fn required(tool: &Described) -> Vec<String> {
+fn required(tool: &ToolSpec) -> Vec<String> {
     let names = tool.schema.get("required").and_then(Value::as_array).into_iter().flatten();
     names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn properties(tool: &Described) -> Option<&Map<String, Value>> {
+fn properties(tool: &ToolSpec) -> Option<&Map<String, Value>> {
     tool.schema.get("properties").and_then(Value::as_object)
 }
 
@@ -252,7 +258,7 @@ fn properties(tool: &Described) -> Option<&Map<String, Value>> {
 const MUST_SAY: [&str; 4] = ["path", "command", "pattern", "task"];
 
 /// Whether everything is there that the tool needs, in its kind.
-pub(super) fn is_whole(tool: &Described, arguments: &Arguments) -> bool {
+pub(super) fn is_whole(tool: &ToolSpec, arguments: &FittedArguments) -> bool {
     let fits = |name: &String| {
         let kind = properties(tool).and_then(|all| all.get(name)).and_then(|one| one.get("type"));
         match (arguments.get(name), kind.and_then(Value::as_str)) {
@@ -267,7 +273,7 @@ pub(super) fn is_whole(tool: &Described, arguments: &Arguments) -> bool {
 }
 
 /// Arguments under the names and in the kinds of the tool's own. What it does not know stays: the gate may.
-fn fitted(tool: &Described, mut arguments: Arguments) -> Arguments {
+fn fitted(tool: &ToolSpec, mut arguments: FittedArguments) -> FittedArguments {
     let Some(known) = properties(tool) else { return arguments };
     let table = NAMES.arguments.get(&tool.name);
     if let Some(inner) = WRAPPERS.iter().find_map(|key| arguments.get(*key)?.as_object()).cloned()
@@ -322,7 +328,7 @@ fn fitted(tool: &Described, mut arguments: Arguments) -> Arguments {
 }
 
 /// A file's content without the fence that is around all of it.
-fn unfenced(arguments: &mut Arguments) {
+fn unfenced(arguments: &mut FittedArguments) {
     let is_markdown = arguments.get("path").and_then(Value::as_str).is_some_and(|path| path.ends_with(".md"));
     let Some(Value::String(content)) = arguments.get_mut("content").filter(|_| !is_markdown) else { return };
     let trimmed = content.trim();

@@ -1,21 +1,27 @@
 //! Commands that a reply shows instead of calling for them.
 
-use holon_model::Tool as Described;
+use holon_model::ToolSpec;
 use serde_json::json;
 
-use super::Call;
-use super::block::{Block, Piece};
+use super::UnfittedCall;
+use super::block::{FencedBlock, ReplySection};
 use super::edits::SHELLS;
 use super::words::{WORDS, says};
 
 /// The commands, in order; nothing when there is none, or when they are advice or an account of what was done.
-pub(super) fn shown(pieces: &[Piece<'_>], offered: &[Described]) -> Option<(Vec<Call>, String)> {
-    let blocks: Vec<&Block<'_>> = pieces
+pub(super) fn shown(
+    pieces: &[ReplySection<'_>],
+    offered: &[ToolSpec],
+) -> Option<(Vec<UnfittedCall>, String)> {
+    let blocks: Vec<&FencedBlock<'_>> = pieces
         .iter()
-        .filter_map(|piece| if let Piece::Block(block) = piece { Some(block) } else { None })
+        .filter_map(|piece| if let ReplySection::Block(block) = piece { Some(block) } else { None })
         .collect();
-    let texts =
-        || pieces.iter().filter_map(|piece| if let Piece::Text(text) = piece { Some(*text) } else { None });
+    let texts = || {
+        pieces
+            .iter()
+            .filter_map(|piece| if let ReplySection::Text(text) = piece { Some(*text) } else { None })
+    };
     if blocks.is_empty()
         || !blocks.iter().all(|block| block.closed && SHELLS.contains(&block.label().as_str()))
     {
@@ -28,7 +34,7 @@ pub(super) fn shown(pieces: &[Piece<'_>], offered: &[Described]) -> Option<(Vec<
         return None;
     }
     let last = match pieces.last() {
-        Some(Piece::Text(text)) => text.trim(),
+        Some(ReplySection::Text(text)) => text.trim(),
         _ => "",
     };
     // Who goes on at length after a command does not wait for it.
@@ -37,22 +43,26 @@ pub(super) fn shown(pieces: &[Piece<'_>], offered: &[Described]) -> Option<(Vec<
     }
     let commands: Option<Vec<String>> = blocks.iter().map(|block| command(block.body)).collect();
     let calls = commands?.into_iter().map(|command| {
-        named(&command, offered)
-            .unwrap_or_else(|| Call { name: "execute".to_owned(), arguments: json!({ "command": command }) })
+        named(&command, offered).unwrap_or_else(|| UnfittedCall {
+            name: "execute".to_owned(),
+            arguments: json!({ "command": command }),
+        })
     });
     Some((calls.collect(), words.trim().to_owned()))
 }
 
 /// The call of a tool that is written like a command: its name, and the one thing it needs.
-fn named(command: &str, offered: &[Described]) -> Option<Call> {
+fn named(command: &str, offered: &[ToolSpec]) -> Option<UnfittedCall> {
     let (name, rest) = command.split_once(' ')?;
     let tool = offered.iter().find(|tool| tool.name == name)?;
     let [needed] = tool.schema["required"].as_array()?.as_slice() else { return None };
     let needed = needed.as_str()?;
     let plain = !rest.contains(['\n', '|', '&', ';', '<', '>', '$', '`', ' ']);
     let text = tool.schema["properties"][needed]["type"] == "string";
-    (plain && text)
-        .then(|| Call { name: name.to_owned(), arguments: json!({ needed: rest.trim_matches(['"', '\'']) }) })
+    (plain && text).then(|| UnfittedCall {
+        name: name.to_owned(),
+        arguments: json!({ needed: rest.trim_matches(['"', '\'']) }),
+    })
 }
 
 /// Whether whoever says this means to do it now. Words of other languages than English are believed to.

@@ -1,9 +1,9 @@
 //! Recognising checks among commands, and reading what they say.
 
-use holon_supervisor::checks::{self, Runner};
-use holon_supervisor::event::{CheckRan, KnownCheck};
+use holon_supervisor::checks::{self, TestRunner};
+use holon_supervisor::event::{CheckCommand, CheckOutcome};
 
-use super::place::inside;
+use super::workspace_path::inside;
 
 /// What a shell answers when a program is not there or cannot be run.
 const NOT_RUNNABLE: i32 = 127;
@@ -13,7 +13,7 @@ const MISSING: [&str; 4] =
     ["No module named pytest", "no such command: `nextest`", "Missing script: \"test\"", "command not found"];
 
 /// A command that ran.
-pub(super) struct Ran<'a> {
+pub(super) struct FinishedCommand<'a> {
     /// Where the work is.
     pub(super) root: &'a str,
     pub(super) command: &'a str,
@@ -23,12 +23,12 @@ pub(super) struct Ran<'a> {
 }
 
 /// The check a command was, with what came out of it; nothing when it was none or proves nothing.
-pub(super) fn check_of(ran: &Ran<'_>, known: &[KnownCheck]) -> Option<CheckRan> {
+pub(super) fn check_of(ran: &FinishedCommand<'_>, known: &[CheckCommand]) -> Option<CheckOutcome> {
     if goes_away(ran.command, ran.root) {
         return None;
     }
     let asked = known.iter().any(|check| check.command.trim() == ran.command.trim());
-    let runner = checks::recognise(ran.command).or(asked.then_some(Runner::Other))?;
+    let runner = checks::recognise(ran.command).or(asked.then_some(TestRunner::Other))?;
     let report = checks::read(runner, ran.output);
     let mut exit = ran.exit;
     if !asked && hides_exit(ran.command) && exit == Some(0) {
@@ -109,8 +109,8 @@ mod tests {
     const GREEN: &str = "test result: ok. 4 passed; 0 failed; 0 ignored\n";
 
     fn check(command: &str, exit: i32, output: &str, expect: Option<(i32, u32)>) {
-        let known = [KnownCheck { command: "./verify.sh".into(), asked: true }];
-        let ran = Ran { root: "/w", command, exit: Some(exit), output, duration_ms: 1 };
+        let known = [CheckCommand { command: "./verify.sh".into(), asked: true }];
+        let ran = FinishedCommand { root: "/w", command, exit: Some(exit), output, duration_ms: 1 };
         let found = check_of(&ran, &known).map(|check| (check.exit.unwrap(), check.failed));
         assert_eq!(found, expect, "{command}");
     }

@@ -1,26 +1,26 @@
 //! Everything needed to go on with a run whose process is gone.
 
 use holon_supervisor::shadow::Shadow;
-use holon_supervisor::{Fact as Told, Ledger, State, Supervisor};
+use holon_supervisor::{EvidenceLedger, Supervisor, SupervisorFact, SupervisorState};
 use serde::{Deserialize, Serialize};
 
-use super::{Memory, Start, Supervision};
-use crate::conversation::Conversation;
+use super::{RecordingStart, SupervisionMemory, SupervisionSession};
+use crate::conversation::AgentConversation;
 
 /// A conversation and the supervisor's state, as of the end of a round.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Checkpoint {
+pub struct RunCheckpoint {
     /// What was said.
-    pub conversation: Conversation,
-    state: State,
-    ledger: Ledger,
+    pub conversation: AgentConversation,
+    state: SupervisorState,
+    ledger: EvidenceLedger,
     shadow: Option<Shadow>,
-    memory: Memory,
+    memory: SupervisionMemory,
 }
 
-impl Checkpoint {
+impl RunCheckpoint {
     /// Of a run under way.
-    pub fn of(supervision: &Supervision, conversation: &Conversation) -> Self {
+    pub fn of(supervision: &SupervisionSession, conversation: &AgentConversation) -> Self {
         let supervisor = &supervision.supervisor;
         Self {
             conversation: conversation.clone(),
@@ -32,20 +32,20 @@ impl Checkpoint {
     }
 
     /// The supervisor as it was, about to be told that it goes on.
-    pub fn resume(self) -> (Supervision, Conversation) {
+    pub fn resume(self) -> (SupervisionSession, AgentConversation) {
         let settings = serde_json::to_value(self.state.config()).unwrap_or_default();
         let resumed = serde_json::json!({ "state": self.state, "shadow": self.shadow });
-        let supervision = Supervision {
+        let supervision = SupervisionSession {
             supervisor: Supervisor::resume(self.state, self.ledger, self.shadow),
             memory: self.memory,
-            start: Some(Start { settings, resumed: Some(resumed) }),
-            first: vec![Told::CheckpointResumed],
+            start: Some(RecordingStart { settings, resumed: Some(resumed) }),
+            first: vec![SupervisorFact::CheckpointResumed],
         };
         (supervision, self.conversation)
     }
 
     /// The state it holds.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &SupervisorState {
         &self.state
     }
 }

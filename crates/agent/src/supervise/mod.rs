@@ -3,48 +3,48 @@
 //! Everything it is told is redacted first and told on as it was decided on, so that a stored run replays to the same
 //! decisions. It makes no decision of its own.
 
+mod change_watch;
 mod check;
 mod checkpoint;
-mod feed;
+mod correction_note;
+mod event_log;
 mod lines;
-mod look;
-mod place;
 mod report;
-mod standing;
+mod workspace_path;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holon_core::digest::sha256;
 use holon_core::redact::Redactor;
-use holon_supervisor::event::{Event, Setup};
-use holon_supervisor::{Config, ConfigError, Fact as Told, Supervisor};
+use holon_supervisor::event::{SupervisorEvent, SupervisorSetup};
+use holon_supervisor::{Supervisor, SupervisorConfig, SupervisorConfigError, SupervisorFact};
 use serde::{Deserialize, Serialize};
 
-pub use self::checkpoint::Checkpoint;
+use self::change_watch::RememberedFiles;
+pub use self::change_watch::{ChangeWatch, WatchedFile, WorkspaceObservation};
+pub use self::checkpoint::RunCheckpoint;
+use self::correction_note::CorrectionNote;
 pub use self::lines::{changed_lines, lost_lines};
-use self::look::Remembered;
-pub use self::look::{Look, Seen, Sight};
-pub use self::report::{Counts, summary};
-use self::standing::Standing;
-use crate::conversation::Conversation;
-use crate::steward::{Advice, Fact, Steward};
-use crate::watcher::Watcher;
+pub use self::report::{InterventionCounts, summary};
+use crate::conversation::AgentConversation;
+use crate::supervisor_hook::{SupervisorAdvice, SupervisorHook, TurnFact};
+use crate::watcher::AgentEventSink;
 
 /// A supervisor and what its steward remembers: lives as long as a run, over several turns.
 #[derive(Debug, Default)]
-pub struct Supervision {
+pub struct SupervisionSession {
     pub(super) supervisor: Supervisor,
-    pub(super) memory: Memory,
+    pub(super) memory: SupervisionMemory,
     /// What the next fact is told with.
-    start: Option<Start>,
+    start: Option<RecordingStart>,
     /// Facts to be told before anything else.
-    first: Vec<Told>,
+    first: Vec<SupervisorFact>,
 }
 
 /// How a recording begins.
 #[derive(Debug)]
-struct Start {
+struct RecordingStart {
     settings: serde_json::Value,
     resumed: Option<serde_json::Value>,
 }
@@ -55,18 +55,18 @@ const PRINTED: usize = 256;
 /// What is remembered beside the supervisor's own state.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Memory {
-    files: Remembered,
-    standing: Standing,
-    counts: Counts,
-    printed: Printed,
+pub(super) struct SupervisionMemory {
+    files: RememberedFiles,
+    standing: CorrectionNote,
+    counts: InterventionCounts,
+    printed: PrintedOutputs,
 }
 
 /// What commands printed, to the last digit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Printed(VecDeque<String>);
+struct PrintedOutputs(VecDeque<String>);
 
-impl Printed {
+impl PrintedOutputs {
     /// Whether nothing printed it before; the oldest is forgotten.
     fn is_new(&mut self, output: &str) -> bool {
         let digest: String = sha256(output.as_bytes()).chars().take(16).collect();
@@ -81,20 +81,20 @@ impl Printed {
     }
 }
 
-impl Supervision {
+impl SupervisionSession {
     /// For a new run; a contradiction in the settings is refused.
-    pub fn new(config: Config, setup: Setup) -> Result<Self, ConfigError> {
+    pub fn new(config: SupervisorConfig, setup: SupervisorSetup) -> Result<Self, SupervisorConfigError> {
         let settings = serde_json::to_value(&config).unwrap_or_default();
         Ok(Self {
             supervisor: Supervisor::new(config)?,
-            memory: Memory::default(),
-            start: Some(Start { settings, resumed: None }),
-            first: vec![Told::RunStarted(Box::new(setup))],
+            memory: SupervisionMemory::default(),
+            start: Some(RecordingStart { settings, resumed: None }),
+            first: vec![SupervisorFact::RunStarted(Box::new(setup))],
         })
     }
 
     /// The supervisor's state.
-    pub fn state(&self) -> &holon_supervisor::State {
+    pub fn state(&self) -> &holon_supervisor::SupervisorState {
         self.supervisor.state()
     }
 
@@ -105,7 +105,7 @@ impl Supervision {
 }
 
 /// What a steward needs of its surroundings.
-pub struct Surroundings {
+pub struct SupervisionContext {
     /// Milliseconds since 1970; only carried into the timeline.
     pub clock: Box<dyn Fn() -> u64 + Send + Sync>,
     /// Cleans every fact before it is decided on.
@@ -113,21 +113,21 @@ pub struct Surroundings {
     /// The workspace as the hands see it.
     pub workspace: String,
     /// Looks at the workspace.
-    pub look: Option<Box<dyn Look>>,
+    pub look: Option<Box<dyn ChangeWatch>>,
     /// Hears persons who want the supervisor to take over.
-    pub takeovers: Takeovers,
+    pub takeovers: TakeoverRequests,
     /// Keeps what is needed to go on after the process is gone.
-    pub keeper: Option<Box<Keeper>>,
+    pub keeper: Option<Box<Checkpointer>>,
 }
 
 /// Stores a checkpoint.
-pub type Keeper = dyn Fn(Checkpoint) + Send + Sync;
+pub type Checkpointer = dyn Fn(RunCheckpoint) + Send + Sync;
 
 /// Persons' wishes that the supervisor take over, from any thread.
 #[derive(Debug, Clone, Default)]
-pub struct Takeovers(Arc<Mutex<Vec<String>>>);
+pub struct TakeoverRequests(Arc<Mutex<Vec<String>>>);
 
-impl Takeovers {
+impl TakeoverRequests {
     /// Somebody wants it; heard at the next beginning or end of a round.
     pub fn ask(&self, by: impl Into<String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(by.into());
@@ -139,51 +139,56 @@ impl Takeovers {
 }
 
 /// The steward of one turn.
-pub struct Supervised<'a> {
-    inner: Mutex<Inner<'a>>,
+pub struct SupervisedTurn<'a> {
+    inner: Mutex<SupervisedTurnInner<'a>>,
 }
 
-pub(super) struct Inner<'a> {
-    supervision: Supervision,
-    around: Surroundings,
-    watcher: &'a dyn Watcher,
-    wanted: Wanted,
+pub(super) struct SupervisedTurnInner<'a> {
+    supervision: SupervisionSession,
+    around: SupervisionContext,
+    watcher: &'a dyn AgentEventSink,
+    wanted: PendingIntervention,
 }
 
 /// What was decided, until the loop can heed it.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
-    stop: Option<crate::steward::Stop>,
-    gate: crate::steward::Ruling,
+pub(super) struct PendingIntervention {
+    stop: Option<crate::supervisor_hook::StopOrder>,
+    gate: crate::supervisor_hook::SupervisorRuling,
     check: Option<String>,
 }
 
-impl<'a> Supervised<'a> {
+impl<'a> SupervisedTurn<'a> {
     /// A steward that tells what it is told and decides to this watcher.
-    pub fn new(supervision: Supervision, around: Surroundings, watcher: &'a dyn Watcher) -> Self {
-        let inner = Inner { supervision, around, watcher, wanted: Wanted::default() };
+    pub fn new(
+        supervision: SupervisionSession,
+        around: SupervisionContext,
+        watcher: &'a dyn AgentEventSink,
+    ) -> Self {
+        let inner =
+            SupervisedTurnInner { supervision, around, watcher, wanted: PendingIntervention::default() };
         Self { inner: Mutex::new(inner) }
     }
 
     /// What is to be kept until the next turn.
-    pub fn finish(self) -> Supervision {
+    pub fn finish(self) -> SupervisionSession {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).supervision
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Inner<'a>) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut SupervisedTurnInner<'a>) -> T) -> T {
         work(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Steward for Supervised<'_> {
-    fn notice(&self, fact: Fact<'_>) -> Advice {
+impl SupervisorHook for SupervisedTurn<'_> {
+    fn notice(&self, fact: TurnFact<'_>) -> SupervisorAdvice {
         self.with(|inner| inner.notice(&fact))
     }
 
-    fn keep(&self, conversation: &Conversation) {
+    fn keep(&self, conversation: &AgentConversation) {
         self.with(|inner| {
             if let Some(keeper) = &inner.around.keeper {
-                keeper(Checkpoint::of(&inner.supervision, conversation));
+                keeper(RunCheckpoint::of(&inner.supervision, conversation));
             }
         });
     }
@@ -193,24 +198,24 @@ impl Steward for Supervised<'_> {
     }
 }
 
-impl Inner<'_> {
+impl SupervisedTurnInner<'_> {
     /// Tells a fact on, redacted; what was decided is told to the watcher and noted.
-    fn tell(&mut self, fact: Told) {
-        let event = Event { ts: (self.around.clock)(), fact };
+    fn tell(&mut self, fact: SupervisorFact) {
+        let event = SupervisorEvent { ts: (self.around.clock)(), fact };
         let event = self.cleaned(event);
-        let Supervision { supervisor, memory, start, .. } = &mut self.supervision;
+        let SupervisionSession { supervisor, memory, start, .. } = &mut self.supervision;
         let effects = supervisor.feed(&event);
         let start = start.take();
         let (settings, resumed) = start.map_or((None, None), |start| (Some(start.settings), start.resumed));
-        feed::tell(self.watcher, &event, &effects, settings, resumed);
+        event_log::tell(self.watcher, &event, &effects, settings, resumed);
         for effect in effects {
             memory.counts.count(&effect);
-            feed::apply(effect, &mut memory.standing, &mut self.wanted);
+            event_log::apply(effect, &mut memory.standing, &mut self.wanted);
         }
     }
 
     /// The fact as it may be stored; one that cannot be cleaned is replaced by the news of that.
-    fn cleaned(&self, event: Event) -> Event {
+    fn cleaned(&self, event: SupervisorEvent) -> SupervisorEvent {
         let Ok(line) = serde_json::to_string(&event) else { return unclean(&event) };
         let clean = self.around.redactor.redact_str(&line);
         if clean == line {
@@ -220,6 +225,9 @@ impl Inner<'_> {
     }
 }
 
-fn unclean(event: &Event) -> Event {
-    Event { ts: event.ts, fact: Told::EngineError { what: "a fact could not be redacted".to_owned() } }
+fn unclean(event: &SupervisorEvent) -> SupervisorEvent {
+    SupervisorEvent {
+        ts: event.ts,
+        fact: SupervisorFact::EngineError { what: "a fact could not be redacted".to_owned() },
+    }
 }

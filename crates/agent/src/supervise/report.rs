@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use holon_supervisor::graph::NodeStatus;
-use holon_supervisor::timeline::Kind;
-use holon_supervisor::{Effect, State, StopKind, Supervisor, Verdict};
+use holon_supervisor::timeline::TimelineKind;
+use holon_supervisor::{GateVerdict, StopKind, Supervisor, SupervisorEffect, SupervisorState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// How often it did what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Counts {
+pub struct InterventionCounts {
     /// Calls that were not executed.
     pub blocked: u32,
     /// Calls that were executed with a note.
@@ -23,17 +23,17 @@ pub struct Counts {
     pub signals: BTreeMap<String, u32>,
 }
 
-impl Counts {
+impl InterventionCounts {
     /// Counts what was decided.
-    pub fn count(&mut self, effect: &Effect) {
+    pub fn count(&mut self, effect: &SupervisorEffect) {
         match effect {
-            Effect::Gate(gate) => match gate.verdict {
-                Verdict::Block => self.blocked += 1,
-                Verdict::Warn => self.warned += 1,
-                Verdict::Allow => {}
+            SupervisorEffect::Gate(gate) => match gate.verdict {
+                GateVerdict::Block => self.blocked += 1,
+                GateVerdict::Warn => self.warned += 1,
+                GateVerdict::Allow => {}
             },
-            Effect::Correct(text) => self.corrections += u32::from(!text.text().is_empty()),
-            Effect::Log(record) if record.event == Kind::Drift => {
+            SupervisorEffect::Correct(text) => self.corrections += u32::from(!text.text().is_empty()),
+            SupervisorEffect::Log(record) if record.event == TimelineKind::Drift => {
                 let name = record.reason.strip_prefix("drift:").unwrap_or(&record.reason);
                 *self.signals.entry(name.to_owned()).or_default() += 1;
             }
@@ -43,7 +43,7 @@ impl Counts {
 }
 
 /// What a supervisor did, for the manifest.
-pub fn summary(supervisor: &Supervisor, counts: &Counts) -> Value {
+pub fn summary(supervisor: &Supervisor, counts: &InterventionCounts) -> Value {
     let state = supervisor.state();
     let watching = supervisor.shadow().map(|shadow| shadow.state());
     let mut value = of_state(state);
@@ -57,7 +57,7 @@ pub fn summary(supervisor: &Supervisor, counts: &Counts) -> Value {
     value
 }
 
-fn of_state(state: &State) -> Value {
+fn of_state(state: &SupervisorState) -> Value {
     let graph = state.graph().map(|graph| {
         json!({"id": graph.graph_id, "template": graph.template, "progress": graph.progress(), "status": graph.status})
     });

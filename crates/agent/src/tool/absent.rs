@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::apply_patch::ApplyPatch;
-use super::{Arguments, Tool};
+use super::apply_patch::ApplyPatchTool;
+use super::{AgentTool, ToolArguments};
 
 /// Arguments that say what a call is about, whatever the tool; the first one counts.
 const TELLING: [&str; 9] = ["path", "file_path", "file", "command", "cmd", "pattern", "query", "url", "task"];
 
 /// The file or command such a call is about, as far as its arguments tell.
-pub(crate) fn target_of<'a>(name: &str, arguments: &'a Arguments) -> Option<&'a str> {
-    if name == ApplyPatch.name() {
-        return ApplyPatch.target(arguments);
+pub(crate) fn target_of<'a>(name: &str, arguments: &'a ToolArguments) -> Option<&'a str> {
+    if name == ApplyPatchTool.name() {
+        return ApplyPatchTool.target(arguments);
     }
     let telling =
         |key: &&str| arguments.get(*key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());

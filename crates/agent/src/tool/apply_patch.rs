@@ -2,67 +2,70 @@
 
 use std::collections::BTreeMap;
 
-use holon_hands::{Deed, Done, Expectation};
+use holon_hands::{FileExpectation, ToolRequest, ToolResponse};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::read;
-use super::load::{Loaded, load};
-use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, Trouble, odd};
-use crate::edit::patch::{FileChange, parse, plan};
-use crate::steward::Evidence;
+use super::load::{LoadedTextFile, load};
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolOutcome, ToolSpec, ToolTrouble, TurnSettings,
+    odd,
+};
+use crate::edit::patch::{PatchedFileChange, parse, plan};
+use crate::supervisor_hook::ToolCallEvidence;
 
 const DESCRIPTION: &str = "Change files. Paths are relative:\n*** Begin Patch\n*** Add File: p\n+line\n*** Update File: p\n*** Move to: q\n@@ def f():\n context\n-old\n+new\n*** Delete File: p\n*** End Patch";
 
-pub(super) struct ApplyPatch;
+pub(super) struct ApplyPatchTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ApplyPatchArguments {
     #[serde(alias = "input")]
     patch: String,
 }
 
-impl Tool for ApplyPatch {
+impl AgentTool for ApplyPatchTool {
     fn name(&self) -> &str {
         "apply_patch"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let schema =
             json!({"type": "object", "properties": {"patch": {"type": "string"}}, "required": ["patch"]});
-        Described::new("apply_patch", DESCRIPTION, schema)
+        ToolSpec::new("apply_patch", DESCRIPTION, schema)
     }
 
     /// The first file it names, which is all one needs to tell patches apart.
-    fn target<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, arguments: &'a ToolArguments) -> Option<&'a str> {
         let patch = arguments.get("patch").or_else(|| arguments.get("input")).and_then(Value::as_str)?;
         patch.lines().find_map(|line| line.strip_prefix("*** ")?.split_once(" File: ").map(|(_, path)| path))
     }
 
-    fn targets(&self, arguments: &Arguments) -> Vec<String> {
+    fn targets(&self, arguments: &ToolArguments) -> Vec<String> {
         let patch = arguments.get("patch").or_else(|| arguments.get("input")).and_then(Value::as_str);
         let parsed = patch.and_then(|patch| parse(patch).ok());
         parsed.map(|patch| patch.paths().into_iter().map(str::to_owned).collect()).unwrap_or_default()
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let Wanted { patch } = read(arguments)?;
-            let patch = parse(&patch).map_err(|error| Trouble::Said(error.to_string()))?;
-            let mut files: BTreeMap<String, Loaded> = BTreeMap::new();
+            let ApplyPatchArguments { patch } = read(arguments)?;
+            let patch = parse(&patch).map_err(|error| ToolTrouble::Said(error.to_string()))?;
+            let mut files: BTreeMap<String, LoadedTextFile> = BTreeMap::new();
             for path in patch.paths() {
                 files.extend(load(scene, path).await?.map(|file| (path.to_owned(), file)));
             }
             let changes = plan(&patch, |path| files.get(path).map(|file| file.text.clone()))
-                .map_err(|error| Trouble::Said(error.to_string()))?;
-            let mut outcome = Outcome::said("applied");
+                .map_err(|error| ToolTrouble::Said(error.to_string()))?;
+            let mut outcome = ToolOutcome::said("applied");
             for change in changes {
                 if let Err(trouble) = apply(scene, &files, change, &mut outcome).await {
-                    let Trouble::Hands(mut error) = trouble else { return Err(trouble) };
+                    let ToolTrouble::Hands(mut error) = trouble else { return Err(trouble) };
                     if !outcome.evidence.is_empty() {
                         error.message = format!("{}\nThen it failed: {}", outcome.text, error.message);
                     }
-                    return Err(Trouble::Hands(error));
+                    return Err(ToolTrouble::Hands(error));
                 }
             }
             Ok(outcome)
@@ -72,11 +75,11 @@ impl Tool for ApplyPatch {
 
 /// Writes one change and notes it.
 async fn apply(
-    scene: &Scene<'_>,
-    files: &BTreeMap<String, Loaded>,
-    change: FileChange,
-    outcome: &mut Outcome,
-) -> Result<(), Trouble> {
+    scene: &CallContext<'_>,
+    files: &BTreeMap<String, LoadedTextFile>,
+    change: PatchedFileChange,
+    outcome: &mut ToolOutcome,
+) -> Result<(), ToolTrouble> {
     let mut note = |line: String, tolerances: &[crate::edit::Tolerance]| {
         outcome.text.push_str(&format!("\n{line}"));
         for tolerance in tolerances {
@@ -84,42 +87,42 @@ async fn apply(
         }
     };
     let as_loaded = |path: &str| match files.get(path) {
-        Some(file) => Expectation::Sha256(file.sha256.clone()),
-        None => Expectation::Absent,
+        Some(file) => FileExpectation::Sha256(file.sha256.clone()),
+        None => FileExpectation::Absent,
     };
     let proof = match change {
-        FileChange::Create { path, text } => {
+        PatchedFileChange::Create { path, text } => {
             let stored = scene.store(&path, text.into_bytes(), as_loaded(&path)).await?;
             note(format!("A {path}"), &[]);
-            vec![Evidence::Changed { path, before: stored.before, after: Some(stored.after) }]
+            vec![ToolCallEvidence::Changed { path, before: stored.before, after: Some(stored.after) }]
         }
-        FileChange::Update { path, text, tolerances } => {
+        PatchedFileChange::Update { path, text, tolerances } => {
             let stored = scene.store(&path, text.into_bytes(), as_loaded(&path)).await?;
             note(format!("M {path}"), &tolerances);
-            vec![Evidence::Changed { path, before: stored.before, after: Some(stored.after) }]
+            vec![ToolCallEvidence::Changed { path, before: stored.before, after: Some(stored.after) }]
         }
-        FileChange::Move { from, to, text, tolerances } => {
+        PatchedFileChange::Move { from, to, text, tolerances } => {
             let executable = files.get(&from).map(|file| file.executable).filter(|is| *is);
-            let deed = Deed::Store {
+            let deed = ToolRequest::Store {
                 path: to.clone(),
                 bytes: text.into_bytes(),
                 expect: as_loaded(&to),
                 executable,
             };
-            let Done::Stored(stored) = scene.carry_out(deed).await? else { return Err(odd()) };
-            scene.carry_out(Deed::Remove { path: from.clone(), recursive: false }).await?;
+            let ToolResponse::Stored(stored) = scene.carry_out(deed).await? else { return Err(odd()) };
+            scene.carry_out(ToolRequest::Remove { path: from.clone(), recursive: false }).await?;
             note(format!("R {from} → {to}"), &tolerances);
             let before = files.get(&from).map(|file| file.sha256.clone());
             vec![
-                Evidence::Changed { path: from, before, after: None },
-                Evidence::Changed { path: to, before: stored.before, after: Some(stored.after) },
+                ToolCallEvidence::Changed { path: from, before, after: None },
+                ToolCallEvidence::Changed { path: to, before: stored.before, after: Some(stored.after) },
             ]
         }
-        FileChange::Delete { path } => {
-            scene.carry_out(Deed::Remove { path: path.clone(), recursive: false }).await?;
+        PatchedFileChange::Delete { path } => {
+            scene.carry_out(ToolRequest::Remove { path: path.clone(), recursive: false }).await?;
             note(format!("D {path}"), &[]);
             let before = files.get(&path).map(|file| file.sha256.clone());
-            vec![Evidence::Changed { path, before, after: None }]
+            vec![ToolCallEvidence::Changed { path, before, after: None }]
         }
     };
     outcome.evidence.extend(proof);

@@ -4,11 +4,12 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde_json::Value;
 
-use super::{Arguments, Trouble};
+use super::{ToolArguments, ToolTrouble};
 
 /// The arguments as a tool's own type.
-pub(crate) fn read<T: DeserializeOwned>(arguments: Arguments) -> Result<T, Trouble> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| Trouble::Arguments(error.to_string()))
+pub(crate) fn read<T: DeserializeOwned>(arguments: ToolArguments) -> Result<T, ToolTrouble> {
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|error| ToolTrouble::Arguments(error.to_string()))
 }
 
 /// A whole number, also when a model writes it as a text or with a point.
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Deserialize, PartialEq)]
-    struct Sample {
+    struct SampleArguments {
         path: String,
         #[serde(default, deserialize_with = "number")]
         limit: Option<u64>,
@@ -83,7 +84,10 @@ mod tests {
     fn numbers_and_flags_are_read_kindly() {
         let check = |value: Value, limit: Option<u64>, all: bool| {
             let Value::Object(map) = value else { return };
-            assert_eq!(read::<Sample>(map).unwrap(), Sample { path: "a".into(), limit, all });
+            assert_eq!(
+                read::<SampleArguments>(map).unwrap(),
+                SampleArguments { path: "a".into(), limit, all }
+            );
         };
         check(json!({"path": "a"}), None, false);
         check(json!({"path": "a", "limit": 3, "all": true}), Some(3), true);
@@ -96,7 +100,9 @@ mod tests {
     fn what_is_wrong_is_said() {
         let check = |value: Value, words: &str| {
             let Value::Object(map) = value else { return };
-            let Err(Trouble::Arguments(problem)) = read::<Sample>(map) else { unreachable!("{words}") };
+            let Err(ToolTrouble::Arguments(problem)) = read::<SampleArguments>(map) else {
+                unreachable!("{words}")
+            };
             assert!(problem.contains(words), "{problem}");
         };
         check(json!({}), "missing field `path`");

@@ -1,47 +1,49 @@
 //! Has a child that can only look find something out, in a conversation of its own.
 
-use holon_core::event::Body;
-use holon_hands::{HandsError, Trouble as HandsTrouble};
+use holon_core::event::EventBody;
+use holon_hands::{ExecutorError, ExecutorErrorKind as HandsTrouble};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::read;
-use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, Trouble};
-use crate::agent::Agent;
-use crate::conversation::Conversation;
-use crate::ended::Reason;
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolOutcome, ToolSpec, ToolTrouble, TurnSettings,
+};
+use crate::agent::NativeAgent;
+use crate::conversation::AgentConversation;
+use crate::ended::TurnEndReason;
 use crate::prompt;
-use crate::steward::{Evidence, Trusting};
-use crate::turn::Turn;
-use crate::watcher::Watcher;
+use crate::supervisor_hook::{NoSupervisor, ToolCallEvidence};
+use crate::turn::AgentTurn;
+use crate::watcher::AgentEventSink;
 
 /// Rounds a child has, within what its parent has left.
 const ROUNDS: u64 = 15;
 
-pub(super) struct Delegate;
+pub(super) struct DelegateTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct DelegateArguments {
     #[serde(alias = "prompt", alias = "description")]
     task: String,
 }
 
-impl Tool for Delegate {
+impl AgentTool for DelegateTool {
     fn name(&self) -> &str {
         "delegate"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let schema =
             json!({"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]});
-        Described::new(
+        ToolSpec::new(
             "delegate",
             "A helper that only reads and searches finds something out; it knows nothing but the task.",
             schema,
         )
     }
 
-    fn target<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, arguments: &'a ToolArguments) -> Option<&'a str> {
         arguments.get("task").and_then(Value::as_str)
     }
 
@@ -49,28 +51,28 @@ impl Tool for Delegate {
         true
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let Wanted { task } = read(arguments)?;
+            let DelegateArguments { task } = read(arguments)?;
             if task.trim().is_empty() {
-                return Err(Trouble::Arguments("`task` is empty".to_owned()));
+                return Err(ToolTrouble::Arguments("`task` is empty".to_owned()));
             }
             let parent = scene.agent;
             let mut settings = parent.settings.clone();
             settings.system = prompt::delegate().to_owned();
             (settings.required, settings.optional) = (Vec::new(), Vec::new());
-            let watcher = CallsOnly(parent.watcher);
-            let child = Agent {
+            let watcher = CallEventsOnly(parent.watcher);
+            let child = NativeAgent {
                 settings: &settings,
                 watcher: &watcher,
-                steward: &Trusting,
+                steward: &NoSupervisor,
                 person: None,
                 servers: None,
                 ..*parent
             };
-            let mut conversation = Conversation::default();
+            let mut conversation = AgentConversation::default();
             conversation.ask(&task);
-            let mut turn = Turn::looking(&child, scene.budget, ROUNDS, format!("{}.", scene.call));
+            let mut turn = AgentTurn::looking(&child, scene.budget, ROUNDS, format!("{}.", scene.call));
             let reason = turn.run(&mut conversation, None).await;
             report(reason, turn.text)
         })
@@ -78,29 +80,34 @@ impl Tool for Delegate {
 }
 
 /// What the parent hears of how its child ended.
-fn report(reason: Reason, text: String) -> Result<Outcome, Trouble> {
+fn report(reason: TurnEndReason, text: String) -> Result<ToolOutcome, ToolTrouble> {
     match reason {
-        Reason::Finished(_) | Reason::TextOnly if !text.trim().is_empty() => {
-            Ok(Outcome::said(text.trim()).proving(Evidence::Helped))
+        TurnEndReason::Finished(_) | TurnEndReason::TextOnly if !text.trim().is_empty() => {
+            Ok(ToolOutcome::said(text.trim()).proving(ToolCallEvidence::Helped))
         }
-        Reason::Limit(limit) => {
+        TurnEndReason::Limit(limit) => {
             let words = if text.trim().is_empty() { "it found nothing yet" } else { text.trim() };
-            Ok(Outcome::said(format!("[stopped: {} used up]\n{words}", limit.name())))
+            Ok(ToolOutcome::said(format!("[stopped: {} used up]\n{words}", limit.name())))
         }
-        Reason::Cancelled => Err(Trouble::Cancelled),
-        Reason::HandsGone(words) => Err(Trouble::Hands(HandsError::new(HandsTrouble::Gone, words))),
-        Reason::ModelFailed(error) => Err(Trouble::Said(format!("the helper failed: {error}"))),
-        Reason::Refused(words) => Err(Trouble::Said(format!("the helper declined: {words}"))),
-        _ => Err(Trouble::Said("the helper gave no answer".to_owned())),
+        TurnEndReason::Cancelled => Err(ToolTrouble::Cancelled),
+        TurnEndReason::HandsGone(words) => {
+            Err(ToolTrouble::Hands(ExecutorError::new(HandsTrouble::Gone, words)))
+        }
+        TurnEndReason::ModelFailed(error) => Err(ToolTrouble::Said(format!("the helper failed: {error}"))),
+        TurnEndReason::Refused(words) => Err(ToolTrouble::Said(format!("the helper declined: {words}"))),
+        _ => Err(ToolTrouble::Said("the helper gave no answer".to_owned())),
     }
 }
 
 /// Lets what a child does be seen, and keeps what it says to itself.
-struct CallsOnly<'a>(&'a dyn Watcher);
+struct CallEventsOnly<'a>(&'a dyn AgentEventSink);
 
-impl Watcher for CallsOnly<'_> {
-    fn tell(&self, body: Body) {
-        if matches!(body, Body::ToolProposed { .. } | Body::ToolDecided { .. } | Body::ToolFinished { .. }) {
+impl AgentEventSink for CallEventsOnly<'_> {
+    fn tell(&self, body: EventBody) {
+        if matches!(
+            body,
+            EventBody::ToolProposed { .. } | EventBody::ToolDecided { .. } | EventBody::ToolFinished { .. }
+        ) {
             self.0.tell(body);
         }
     }

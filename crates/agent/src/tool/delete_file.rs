@@ -1,50 +1,53 @@
 //! Removes a file.
 
-use holon_hands::{Deed, Done};
+use holon_hands::{ToolRequest, ToolResponse};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::read;
-use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, odd};
-use crate::steward::Evidence;
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolOutcome, ToolSpec, TurnSettings, odd,
+};
+use crate::supervisor_hook::ToolCallEvidence;
 
 /// Most bytes of a file whose digest is wanted before it goes.
 const MOST: u64 = 8 * 1024 * 1024;
 
-pub(super) struct DeleteFile;
+pub(super) struct DeleteFileTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct DeleteFileArguments {
     #[serde(alias = "file_path", alias = "file")]
     path: String,
 }
 
-impl Tool for DeleteFile {
+impl AgentTool for DeleteFileTool {
     fn name(&self) -> &str {
         "delete_file"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let schema =
             json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
-        Described::new("delete_file", "Delete a file.", schema)
+        ToolSpec::new("delete_file", "Delete a file.", schema)
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let Wanted { path } = read(arguments)?;
+            let DeleteFileArguments { path } = read(arguments)?;
             // What it was is evidence; a file that cannot be read can still be removed.
-            let before = match scene.carry_out(Deed::Load { path: path.clone(), max_bytes: MOST }).await {
-                Ok(Done::Bytes(file)) => Some(file.sha256),
-                _ => None,
-            };
-            let Done::Nothing =
-                scene.carry_out(Deed::Remove { path: path.clone(), recursive: false }).await?
+            let before =
+                match scene.carry_out(ToolRequest::Load { path: path.clone(), max_bytes: MOST }).await {
+                    Ok(ToolResponse::Bytes(file)) => Some(file.sha256),
+                    _ => None,
+                };
+            let ToolResponse::Nothing =
+                scene.carry_out(ToolRequest::Remove { path: path.clone(), recursive: false }).await?
             else {
                 return Err(odd());
             };
             let text = format!("{path}: deleted");
-            Ok(Outcome::said(text).proving(Evidence::Changed { path, before, after: None }))
+            Ok(ToolOutcome::said(text).proving(ToolCallEvidence::Changed { path, before, after: None }))
         })
     }
 }

@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 
 use holon_core::digest::sha256;
-use holon_core::policy::{Call, Verdict};
-use holon_hands::{Deed, Done, Outcome as Exit, Ran, Run};
+use holon_core::policy::{ProposedCall, ToolVerdict};
+use holon_hands::{CommandOutcome as Exit, CommandRequest, CommandResult, ToolRequest, ToolResponse};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{flag, number, read};
-use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, odd};
-use crate::steward::Evidence;
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolOutcome, ToolSpec, TurnSettings, odd,
+};
+use crate::supervisor_hook::ToolCallEvidence;
 
 /// Seconds a command gets when none are asked for.
 const USUAL: u64 = 120;
@@ -19,10 +21,10 @@ const MOST: u64 = 3_600;
 /// Most bytes of output given at once.
 pub(super) const BYTES: u64 = 16_000;
 
-pub(super) struct Execute;
+pub(super) struct ExecuteTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ExecuteArguments {
     #[serde(alias = "cmd")]
     command: String,
     #[serde(default, deserialize_with = "number")]
@@ -32,17 +34,17 @@ struct Wanted {
 }
 
 /// Whether a mode lets commands run in the background.
-pub(super) fn background_allowed(settings: &Settings) -> bool {
-    let call = Call { tool: "execute_background", line: Some(""), ..Call::default() };
-    settings.gate(true).decide(&call).verdict != Verdict::Deny
+pub(super) fn background_allowed(settings: &TurnSettings) -> bool {
+    let call = ProposedCall { tool: "execute_background", line: Some(""), ..ProposedCall::default() };
+    settings.gate(true).decide(&call).verdict != ToolVerdict::Deny
 }
 
-impl Tool for Execute {
+impl AgentTool for ExecuteTool {
     fn name(&self) -> &str {
         "execute"
     }
 
-    fn describe(&self, settings: &Settings) -> Described {
+    fn describe(&self, settings: &TurnSettings) -> ToolSpec {
         let mut properties = json!({
             "command": {"type": "string"},
             "timeout": {"type": "integer", "description": "seconds, usually 120"}});
@@ -53,10 +55,10 @@ impl Tool for Execute {
             );
         }
         let schema = json!({"type": "object", "properties": properties, "required": ["command"]});
-        Described::new("execute", "Run a shell command in the workspace.", schema)
+        ToolSpec::new("execute", "Run a shell command in the workspace.", schema)
     }
 
-    fn gates(&self, arguments: &Arguments) -> Vec<Cow<'_, str>> {
+    fn gates(&self, arguments: &ToolArguments) -> Vec<Cow<'_, str>> {
         let mut names = vec![Cow::Borrowed("execute")];
         let foreground = matches!(arguments.get("background"), None | Some(Value::Null | Value::Bool(false)));
         if !foreground {
@@ -65,47 +67,51 @@ impl Tool for Execute {
         names
     }
 
-    fn line<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+    fn line<'a>(&self, arguments: &'a ToolArguments) -> Option<&'a str> {
         let command = arguments.get("command").or_else(|| arguments.get("cmd"));
         command.and_then(Value::as_str)
     }
 
-    fn target<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, arguments: &'a ToolArguments) -> Option<&'a str> {
         self.line(arguments)
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let wanted: Wanted = read(arguments)?;
+            let wanted: ExecuteArguments = read(arguments)?;
             let seconds = if wanted.background {
                 wanted.timeout.unwrap_or(0)
             } else {
                 wanted.timeout.unwrap_or(USUAL).max(1)
             };
-            let run = Run {
+            let run = CommandRequest {
                 line: wanted.command.clone(),
                 timeout_ms: seconds.min(MOST) * 1_000,
                 max_bytes: BYTES,
-                ..Run::default()
+                ..CommandRequest::default()
             };
             if wanted.background {
-                let Done::Started(job) = scene.carry_out(Deed::Start(run)).await? else { return Err(odd()) };
-                return Ok(Outcome::said(format!("job {} started; look at it with `job`", job.0)));
+                let ToolResponse::Started(job) = scene.carry_out(ToolRequest::Start(run)).await? else {
+                    return Err(odd());
+                };
+                return Ok(ToolOutcome::said(format!("job {} started; look at it with `job`", job.0)));
             }
-            let Done::Ran(ran) = scene.carry_out_watched(Deed::Run(run)).await? else { return Err(odd()) };
+            let ToolResponse::Ran(ran) = scene.carry_out_watched(ToolRequest::Run(run)).await? else {
+                return Err(odd());
+            };
             let exit = match ran.outcome {
                 Exit::Exit(code) => Some(code),
                 Exit::Signal(_) | Exit::TimedOut => None,
             };
             let output_sha256 = sha256(ran.output.as_bytes());
-            let proof = Evidence::Ran { command: wanted.command, exit, output_sha256 };
-            Ok(Outcome { exit, ..Outcome::said(told(&ran, seconds)) }.proving(proof))
+            let proof = ToolCallEvidence::Ran { command: wanted.command, exit, output_sha256 };
+            Ok(ToolOutcome { exit, ..ToolOutcome::said(told(&ran, seconds)) }.proving(proof))
         })
     }
 }
 
 /// How it ended, then what it printed. No times: they would make every repetition of a run different.
-fn told(ran: &Ran, seconds: u64) -> String {
+fn told(ran: &CommandResult, seconds: u64) -> String {
     let mut text = how(ran.outcome);
     if ran.outcome == Exit::TimedOut {
         text.push_str(&format!(" after {seconds} seconds, with everything it started"));

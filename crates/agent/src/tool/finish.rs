@@ -1,49 +1,52 @@
 //! Says that the work is over.
 
-use holon_hands::Expectation;
+use holon_hands::FileExpectation;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::read;
-use super::{Arguments, Described, Effect, Outcome, Running, Scene, Settings, Tool, Trouble};
-use crate::ended::Finish as Status;
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolEffect, ToolOutcome, ToolSpec, ToolTrouble,
+    TurnSettings,
+};
+use crate::ended::FinishStatus;
 
-pub(super) struct Finish;
+pub(super) struct FinishTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct FinishArguments {
     #[serde(alias = "text")]
     summary: String,
     #[serde(default)]
-    status: Status,
+    status: FinishStatus,
 }
 
-impl Tool for Finish {
+impl AgentTool for FinishTool {
     fn name(&self) -> &str {
         "finish"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let schema = json!({"type": "object", "properties": {
             "summary": {"type": "string", "description": "Markdown"},
             "status": {"type": "string", "enum": ["done", "failed", "needs_person"]}}, "required": ["summary"]});
-        Described::new("finish", "End the run. Call it last, and alone.", schema)
+        ToolSpec::new("finish", "End the run. Call it last, and alone.", schema)
     }
 
-    fn target<'a>(&self, _arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, _arguments: &'a ToolArguments) -> Option<&'a str> {
         None
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let Wanted { summary, status } = read(arguments)?;
+            let FinishArguments { summary, status } = read(arguments)?;
             let summary = summary.trim().to_owned();
             if !summary.chars().any(char::is_alphanumeric) {
-                return Err(Trouble::Arguments("`summary` says nothing".to_owned()));
+                return Err(ToolTrouble::Arguments("`summary` says nothing".to_owned()));
             }
             let path = scene.agent.output_path("summary.md");
-            scene.store(&path, format!("{summary}\n").into_bytes(), Expectation::Any).await?;
-            Ok(Outcome { effect: Effect::Finish(status, summary), ..Outcome::said("finished") })
+            scene.store(&path, format!("{summary}\n").into_bytes(), FileExpectation::Any).await?;
+            Ok(ToolOutcome { effect: ToolEffect::Finish(status, summary), ..ToolOutcome::said("finished") })
         })
     }
 }

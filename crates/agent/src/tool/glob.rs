@@ -1,21 +1,23 @@
 //! Finds files by the form of their paths.
 
-use holon_hands::{Deed, Done};
+use holon_hands::{ToolRequest, ToolResponse};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{flag, read};
 use super::ls::told;
-use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, odd};
-use crate::steward::Evidence;
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolOutcome, ToolSpec, TurnSettings, odd,
+};
+use crate::supervisor_hook::ToolCallEvidence;
 
 /// Most files told.
 const MOST: u64 = 200;
 
-pub(super) struct Glob;
+pub(super) struct GlobTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct GlobArguments {
     pattern: String,
     #[serde(default)]
     path: String,
@@ -23,19 +25,19 @@ struct Wanted {
     all: bool,
 }
 
-impl Tool for Glob {
+impl AgentTool for GlobTool {
     fn name(&self) -> &str {
         "glob"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let schema = json!({"type": "object", "properties": {
             "pattern": {"type": "string"}, "path": {"type": "string"}, "all": {"type": "boolean"}},
             "required": ["pattern"]});
-        Described::new("glob", "Find files by name, e.g. src/**/*.rs", schema)
+        ToolSpec::new("glob", "Find files by name, e.g. src/**/*.rs", schema)
     }
 
-    fn target<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, arguments: &'a ToolArguments) -> Option<&'a str> {
         arguments.get("pattern").and_then(serde_json::Value::as_str)
     }
 
@@ -43,16 +45,16 @@ impl Tool for Glob {
         true
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let Wanted { pattern, path, all } = read(arguments)?;
-            let Done::Listing(listing) =
-                scene.carry_out(Deed::Glob { pattern, path, limit: MOST, all }).await?
+            let GlobArguments { pattern, path, all } = read(arguments)?;
+            let ToolResponse::Listing(listing) =
+                scene.carry_out(ToolRequest::Glob { pattern, path, limit: MOST, all }).await?
             else {
                 return Err(odd());
             };
-            let found = Evidence::Found { results: listing.entries.len() };
-            Ok(Outcome::said(told(&listing.entries, listing.cut)).proving(found))
+            let found = ToolCallEvidence::Found { results: listing.entries.len() };
+            Ok(ToolOutcome::said(told(&listing.entries, listing.cut)).proving(found))
         })
     }
 }

@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 
-use holon_hands::{Deed, Done, Found, Search};
+use holon_hands::{SearchMatches, SearchRequest, ToolRequest, ToolResponse};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{flag, number, read};
-use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, odd};
-use crate::steward::Evidence;
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolOutcome, ToolSpec, TurnSettings, odd,
+};
+use crate::supervisor_hook::ToolCallEvidence;
 use crate::text::head;
 
 /// Most hits told.
@@ -16,10 +18,10 @@ const MOST: u64 = 100;
 /// Most bytes of one line told.
 const LINE: usize = 300;
 
-pub(super) struct Grep;
+pub(super) struct GrepTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct GrepArguments {
     pattern: String,
     #[serde(default)]
     path: String,
@@ -37,20 +39,20 @@ struct Wanted {
     all: bool,
 }
 
-impl Tool for Grep {
+impl AgentTool for GrepTool {
     fn name(&self) -> &str {
         "grep"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let schema = json!({"type": "object", "properties": {
             "pattern": {"type": "string", "description": "regular expression"},
             "path": {"type": "string"}, "glob": {"type": "string"},
             "context": {"type": "integer"}}, "required": ["pattern"]});
-        Described::new("grep", "Search in files.", schema)
+        ToolSpec::new("grep", "Search in files.", schema)
     }
 
-    fn target<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, arguments: &'a ToolArguments) -> Option<&'a str> {
         arguments.get("pattern").and_then(Value::as_str)
     }
 
@@ -58,10 +60,10 @@ impl Tool for Grep {
         true
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let wanted: Wanted = read(arguments)?;
-            let search = Search {
+            let wanted: GrepArguments = read(arguments)?;
+            let search = SearchRequest {
                 pattern: wanted.pattern,
                 path: wanted.path,
                 glob: wanted.glob.filter(|glob| !glob.is_empty()),
@@ -72,14 +74,16 @@ impl Tool for Grep {
                 all: wanted.all,
                 limit: MOST,
             };
-            let Done::Found(found) = scene.carry_out(Deed::Grep(search)).await? else { return Err(odd()) };
-            Ok(Outcome::said(told(&found)).proving(Evidence::Found { results: found.hits.len() }))
+            let ToolResponse::Found(found) = scene.carry_out(ToolRequest::Grep(search)).await? else {
+                return Err(odd());
+            };
+            Ok(ToolOutcome::said(told(&found)).proving(ToolCallEvidence::Found { results: found.hits.len() }))
         })
     }
 }
 
 /// Hits below the name of their file.
-fn told(found: &Found) -> String {
+fn told(found: &SearchMatches) -> String {
     if found.hits.is_empty() {
         return format!("[nothing in {} files]", found.searched);
     }

@@ -2,23 +2,25 @@
 
 use std::fmt::Write as _;
 
-use holon_hands::{Deed, Done, FileText};
+use holon_hands::{FileText, ToolRequest, ToolResponse};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{number, read};
-use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, odd};
-use crate::steward::Evidence;
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolOutcome, ToolSpec, TurnSettings, odd,
+};
+use crate::supervisor_hook::ToolCallEvidence;
 
 /// Lines given when no number is asked for.
 const LINES: u64 = 1_000;
 /// Most bytes given at once.
 const BYTES: u64 = 40_000;
 
-pub(super) struct ReadFile;
+pub(super) struct ReadFileTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ReadFileArguments {
     #[serde(alias = "file_path", alias = "file")]
     path: String,
     #[serde(default, deserialize_with = "number")]
@@ -27,35 +29,35 @@ struct Wanted {
     limit: Option<u64>,
 }
 
-impl Tool for ReadFile {
+impl AgentTool for ReadFileTool {
     fn name(&self) -> &str {
         "read_file"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let schema = json!({"type": "object", "properties": {
             "path": {"type": "string"},
             "offset": {"type": "integer", "description": "first line, from 1"},
             "limit": {"type": "integer", "description": "lines"}}, "required": ["path"]});
-        Described::new("read_file", "Read a text file.", schema)
+        ToolSpec::new("read_file", "Read a text file.", schema)
     }
 
     fn side_by_side(&self) -> bool {
         true
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let wanted: Wanted = read(arguments)?;
-            let deed = Deed::Read {
+            let wanted: ReadFileArguments = read(arguments)?;
+            let deed = ToolRequest::Read {
                 path: wanted.path.clone(),
                 from_line: wanted.offset.unwrap_or(1).max(1),
                 lines: wanted.limit.unwrap_or(LINES).clamp(1, 10_000),
                 max_bytes: BYTES,
             };
-            let Done::Text(file) = scene.carry_out(deed).await? else { return Err(odd()) };
-            let read = Evidence::Read { path: wanted.path, sha256: file.sha256.clone() };
-            Ok(Outcome::said(told(&file, scene.numbered)).proving(read))
+            let ToolResponse::Text(file) = scene.carry_out(deed).await? else { return Err(odd()) };
+            let read = ToolCallEvidence::Read { path: wanted.path, sha256: file.sha256.clone() };
+            Ok(ToolOutcome::said(told(&file, scene.numbered)).proving(read))
         })
     }
 }

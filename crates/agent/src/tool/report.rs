@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::read;
-use super::{Arguments, Described, Running, Scene, Settings, Tool, Trouble};
+use super::{AgentTool, CallContext, RunningToolCall, ToolArguments, ToolSpec, ToolTrouble, TurnSettings};
 
 /// Artifacts that other tools or the host hand over.
 const ELSEWHERE: [&str; 8] = [
@@ -18,41 +18,41 @@ const ELSEWHERE: [&str; 8] = [
     "ethics.md",
 ];
 
-pub(super) struct Report;
+pub(super) struct ReportArtifactTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ReportArguments {
     name: String,
     content: Value,
 }
 
 /// The artifacts of a run that this tool is for.
-pub(super) fn names(settings: &Settings) -> Vec<&str> {
+pub(super) fn names(settings: &TurnSettings) -> Vec<&str> {
     let all = settings.required.iter().chain(&settings.optional).map(String::as_str);
     all.filter(|name| !ELSEWHERE.contains(name)).collect()
 }
 
-impl Tool for Report {
+impl AgentTool for ReportArtifactTool {
     fn name(&self) -> &str {
         "report"
     }
 
-    fn describe(&self, settings: &Settings) -> Described {
+    fn describe(&self, settings: &TurnSettings) -> ToolSpec {
         let schema = json!({"type": "object", "properties": {
             "name": {"type": "string", "enum": names(settings)}, "content": {"type": "string"}}, "required": ["name", "content"]});
-        Described::new("report", "Hand over a file.", schema)
+        ToolSpec::new("report", "Hand over a file.", schema)
     }
 
-    fn target<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, arguments: &'a ToolArguments) -> Option<&'a str> {
         arguments.get("name").and_then(Value::as_str)
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let Wanted { name, content } = read(arguments)?;
+            let ReportArguments { name, content } = read(arguments)?;
             let known = names(scene.agent.settings);
             if !known.contains(&name.as_str()) {
-                return Err(Trouble::Arguments(format!(
+                return Err(ToolTrouble::Arguments(format!(
                     "`{name}` is not asked for, only {}",
                     known.join(", ")
                 )));

@@ -1,19 +1,19 @@
 //! Hands over the search for a cause.
 
-use holon_core::artifact::debug::Debug;
+use holon_core::artifact::debug::DebugReport;
 use serde_json::json;
 
 use super::arguments::read;
-use super::{Arguments, Described, Running, Scene, Settings, Tool, Trouble};
+use super::{AgentTool, CallContext, RunningToolCall, ToolArguments, ToolSpec, ToolTrouble, TurnSettings};
 
-pub(super) struct ReportDebug;
+pub(super) struct ReportDebugTool;
 
-impl Tool for ReportDebug {
+impl AgentTool for ReportDebugTool {
     fn name(&self) -> &str {
         "report_debug"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let text = json!({"type": "string"});
         let schema = json!({"type": "object", "properties": {
             "hypotheses": {"type": "array", "items": {"type": "object", "properties": {
@@ -24,18 +24,18 @@ impl Tool for ReportDebug {
                 "change": text, "command": text, "result": text}, "required": ["change", "command", "result"]}},
             "root_cause": text, "fix_proposal": text},
             "required": ["hypotheses", "experiments", "root_cause", "fix_proposal"]});
-        Described::new("report_debug", "Hand over debug.json.", schema)
+        ToolSpec::new("report_debug", "Hand over debug.json.", schema)
     }
 
-    fn target<'a>(&self, _arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, _arguments: &'a ToolArguments) -> Option<&'a str> {
         None
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let debug: Debug = read(arguments)?;
+            let debug: DebugReport = read(arguments)?;
             let json =
-                serde_json::to_string_pretty(&debug).map_err(|error| Trouble::Said(error.to_string()))?;
+                serde_json::to_string_pretty(&debug).map_err(|error| ToolTrouble::Said(error.to_string()))?;
             scene.hand_over(vec![("debug.json", json + "\n")]).await
         })
     }

@@ -1,19 +1,19 @@
 //! Hands over an assessment, as `ethics.json` for programs and `ethics.md` for people.
 
-use holon_core::artifact::ethics::Ethics;
+use holon_core::artifact::ethics::EthicsReport;
 use serde_json::json;
 
 use super::arguments::read;
-use super::{Arguments, Described, Running, Scene, Settings, Tool, Trouble};
+use super::{AgentTool, CallContext, RunningToolCall, ToolArguments, ToolSpec, ToolTrouble, TurnSettings};
 
-pub(super) struct ReportEthics;
+pub(super) struct ReportEthicsTool;
 
-impl Tool for ReportEthics {
+impl AgentTool for ReportEthicsTool {
     fn name(&self) -> &str {
         "report_ethics"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let text = json!({"type": "string"});
         let schema = json!({"type": "object", "properties": {
             "risk_level": {"type": "string", "enum": ["unknown", "low", "medium", "high", "critical"]},
@@ -29,20 +29,20 @@ impl Tool for ReportEthics {
                 "id": text, "status": {"type": "string", "enum": ["pass", "warn", "fail", "unverified", "skipped"]}, "detail": text},
                 "required": ["id", "status"]}}},
             "required": ["risk_level", "is_approved", "approval_justification", "principle_impacts"]});
-        Described::new("report_ethics", "Hand over ethics.json and ethics.md.", schema)
+        ToolSpec::new("report_ethics", "Hand over ethics.json and ethics.md.", schema)
     }
 
-    fn target<'a>(&self, _arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, _arguments: &'a ToolArguments) -> Option<&'a str> {
         None
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let mut ethics: Ethics = read(arguments)?;
+            let mut ethics: EthicsReport = read(arguments)?;
             // What the host sets is not the model's to claim.
             (ethics.request_id, ethics.goal_id, ethics.history) = (None, None, None);
-            let json =
-                serde_json::to_string_pretty(&ethics).map_err(|error| Trouble::Said(error.to_string()))?;
+            let json = serde_json::to_string_pretty(&ethics)
+                .map_err(|error| ToolTrouble::Said(error.to_string()))?;
             scene.hand_over(vec![("ethics.json", json + "\n"), ("ethics.md", ethics.to_markdown())]).await
         })
     }

@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
-use holon_core::artifact::plan::{Plan, Step};
+use holon_core::artifact::plan::{PlanDocument, PlanStep};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::read;
-use super::{Arguments, Described, Running, Scene, Settings, Tool, Trouble};
+use super::{AgentTool, CallContext, RunningToolCall, ToolArguments, ToolSpec, ToolTrouble, TurnSettings};
 
-pub(super) struct ReportPlan;
+pub(super) struct ReportPlanTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ReportPlanArguments {
     goal: String,
     context: String,
-    steps: Vec<WantedStep>,
+    steps: Vec<PlanStepArguments>,
     #[serde(default)]
     risks: Vec<String>,
     verification: String,
@@ -24,19 +24,19 @@ struct Wanted {
 }
 
 #[derive(Deserialize)]
-struct WantedStep {
+struct PlanStepArguments {
     #[serde(flatten)]
-    step: Step,
+    step: PlanStep,
     #[serde(default)]
     detail: String,
 }
 
-impl Tool for ReportPlan {
+impl AgentTool for ReportPlanTool {
     fn name(&self) -> &str {
         "report_plan"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let texts = json!({"type": "array", "items": {"type": "string"}});
         let text = json!({"type": "string"});
         let schema = json!({"type": "object", "properties": {
@@ -47,33 +47,33 @@ impl Tool for ReportPlan {
                 "required": ["id", "title", "detail"]}},
             "risks": texts, "verification": text, "acceptance": texts},
             "required": ["goal", "context", "steps", "risks", "verification"]});
-        Described::new("report_plan", "Hand over plan.md and plan.json.", schema)
+        ToolSpec::new("report_plan", "Hand over plan.md and plan.json.", schema)
     }
 
-    fn target<'a>(&self, _arguments: &'a Arguments) -> Option<&'a str> {
+    fn target<'a>(&self, _arguments: &'a ToolArguments) -> Option<&'a str> {
         None
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let wanted: Wanted = read(arguments)?;
+            let wanted: ReportPlanArguments = read(arguments)?;
             let markdown = markdown(&wanted);
             let steps = wanted.steps.into_iter().map(|step| step.step).collect();
-            let plan = Plan { steps, risks: wanted.risks, acceptance: wanted.acceptance };
+            let plan = PlanDocument { steps, risks: wanted.risks, acceptance: wanted.acceptance };
             let json =
-                serde_json::to_string_pretty(&plan).map_err(|error| Trouble::Said(error.to_string()))?;
+                serde_json::to_string_pretty(&plan).map_err(|error| ToolTrouble::Said(error.to_string()))?;
             scene.hand_over(vec![("plan.md", markdown), ("plan.json", json + "\n")]).await
         })
     }
 }
 
-fn markdown(plan: &Wanted) -> String {
+fn markdown(plan: &ReportPlanArguments) -> String {
     let mut text = format!(
         "# Plan\n\n## Goal\n\n{}\n\n## Context\n\n{}\n\n## Steps\n\n",
         inner(&plan.goal),
         inner(&plan.context)
     );
-    for (number, WantedStep { step, detail }) in (1..).zip(&plan.steps) {
+    for (number, PlanStepArguments { step, detail }) in (1..).zip(&plan.steps) {
         let _ = writeln!(text, "{number}. **{}**", step.title.trim());
         let mut line = |label: &str, items: &[String], quote: &str| {
             if !items.is_empty() {

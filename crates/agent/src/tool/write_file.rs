@@ -1,59 +1,64 @@
 //! Writes a whole file.
 
-use holon_hands::Expectation;
+use holon_hands::FileExpectation;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::read;
 use super::load::load;
-use super::{Arguments, Described, Outcome, Running, Scene, Settings, Tool, Trouble};
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolOutcome, ToolSpec, ToolTrouble, TurnSettings,
+};
 use crate::reply::{leaves_out, line_left_out};
-use crate::steward::Evidence;
+use crate::supervisor_hook::ToolCallEvidence;
 
-pub(super) struct WriteFile;
+pub(super) struct WriteFileTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct WriteFileArguments {
     #[serde(alias = "file_path", alias = "file")]
     path: String,
     #[serde(alias = "text", alias = "contents")]
     content: String,
 }
 
-impl Tool for WriteFile {
+impl AgentTool for WriteFileTool {
     fn name(&self) -> &str {
         "write_file"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let schema = json!({"type": "object", "properties": {
             "path": {"type": "string"}, "content": {"type": "string"}}, "required": ["path", "content"]});
-        Described::new("write_file", "Write a whole file, new or replaced.", schema)
+        ToolSpec::new("write_file", "Write a whole file, new or replaced.", schema)
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let Wanted { path, content } = read(arguments)?;
+            let WriteFileArguments { path, content } = read(arguments)?;
             let lines = content.lines().count();
             let before = match leaves_out(&content) {
                 true => load(scene, &path).await.ok().flatten(),
                 false => None,
             };
             if let Some(line) = before.and_then(|before| line_left_out(&content, &before.text)) {
-                return Err(Trouble::Said(format!(
+                return Err(ToolTrouble::Said(format!(
                     "{path}: nothing was written. \"{line}\" stands for lines that the file has; they would be lost. \
                      Write the whole file, or use edit_file."
                 )));
             }
-            let stored = scene.store(&path, content.into_bytes(), Expectation::Any).await?;
+            let stored = scene.store(&path, content.into_bytes(), FileExpectation::Any).await?;
             let what = match &stored.before {
                 None => "new",
                 Some(before) if *before == stored.after => "unchanged",
                 Some(_) => "replaced",
             };
-            let changed =
-                Evidence::Changed { path: path.clone(), before: stored.before, after: Some(stored.after) };
-            Ok(Outcome::said(format!("{path}: {what}, {lines} lines")).proving(changed))
+            let changed = ToolCallEvidence::Changed {
+                path: path.clone(),
+                before: stored.before,
+                after: Some(stored.after),
+            };
+            Ok(ToolOutcome::said(format!("{path}: {what}, {lines} lines")).proving(changed))
         })
     }
 }

@@ -5,38 +5,41 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::read;
-use super::{Arguments, Described, Effect, Outcome, Running, Scene, Settings, Tool, Trouble};
+use super::{
+    AgentTool, CallContext, RunningToolCall, ToolArguments, ToolEffect, ToolOutcome, ToolSpec, ToolTrouble,
+    TurnSettings,
+};
 
 /// Most entries and most bytes of one: it is a list, not a document.
 const MOST: usize = 50;
 const LONG: usize = 500;
 
-pub(super) struct WriteTodos;
+pub(super) struct WriteTodosTool;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct WriteTodosArguments {
     todos: Vec<Todo>,
 }
 
-impl Tool for WriteTodos {
+impl AgentTool for WriteTodosTool {
     fn name(&self) -> &str {
         "write_todos"
     }
 
-    fn describe(&self, _settings: &Settings) -> Described {
+    fn describe(&self, _settings: &TurnSettings) -> ToolSpec {
         let schema = json!({"type": "object", "properties": {"todos": {"type": "array", "items": {"type": "object",
             "properties": {"text": {"type": "string"}, "status": {"type": "string", "enum": ["pending", "doing", "done"]}},
             "required": ["text", "status"]}}}, "required": ["todos"]});
-        Described::new("write_todos", "Replace your to-do list; for work of many steps.", schema)
+        ToolSpec::new("write_todos", "Replace your to-do list; for work of many steps.", schema)
     }
 
-    fn run<'a>(&'a self, arguments: Arguments, _scene: &'a Scene<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, arguments: ToolArguments, _scene: &'a CallContext<'a>) -> RunningToolCall<'a> {
         Box::pin(async move {
-            let Wanted { todos } = read(arguments)?;
+            let WriteTodosArguments { todos } = read(arguments)?;
             if todos.len() > MOST || todos.iter().any(|todo| todo.text.len() > LONG) {
-                return Err(Trouble::Said(format!("at most {MOST} entries of {LONG} bytes each")));
+                return Err(ToolTrouble::Said(format!("at most {MOST} entries of {LONG} bytes each")));
             }
-            Ok(Outcome { effect: Effect::Todos(todos), ..Outcome::said("noted") })
+            Ok(ToolOutcome { effect: ToolEffect::Todos(todos), ..ToolOutcome::said("noted") })
         })
     }
 }

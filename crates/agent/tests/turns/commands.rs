@@ -1,15 +1,16 @@
 //! Commands, in the foreground and in the background.
 
-use holon_core::event::Body;
-use holon_hands::Deed;
+use holon_core::event::EventBody;
+use holon_hands::ToolRequest;
 
-use crate::memory::Memory;
-use crate::stage::{Stage, settings};
+use crate::memory::InMemoryExecutor;
+use crate::stage::{TurnStage, settings};
 
 #[test]
 fn a_command_tells_its_exit_code_and_its_output_as_it_comes() {
-    let hands = Memory::default().knowing("make", 2, "cc a.c\nerror: boom\n").knowing("true", 0, "");
-    let played = Stage::new(settings("execute"), &hands).play(
+    let hands =
+        InMemoryExecutor::default().knowing("make", 2, "cc a.c\nerror: boom\n").knowing("true", 0, "");
+    let played = TurnStage::new(settings("execute"), &hands).play(
         "
 - tools: [{ execute: { command: make, timeout: 5 } }, { execute: { command: 'true' } }]
 - tool: finish
@@ -21,18 +22,18 @@ fn a_command_tells_its_exit_code_and_its_output_as_it_comes() {
     let told = played
         .events
         .iter()
-        .any(|body| matches!(body, Body::ToolOutput { text, .. } if text.contains("boom")));
+        .any(|body| matches!(body, EventBody::ToolOutput { text, .. } if text.contains("boom")));
     assert!(told);
     let exits: Vec<_> = played
         .events
         .iter()
         .filter_map(|body| match body {
-            Body::ToolFinished { ok, exit_code: Some(code), .. } => Some((*ok, *code)),
+            EventBody::ToolFinished { ok, exit_code: Some(code), .. } => Some((*ok, *code)),
             _ => None,
         })
         .collect();
     assert_eq!(exits, [(false, 2), (true, 0)]);
-    assert!(matches!(&hands.deeds()[0], Deed::Run(run) if run.timeout_ms == 5_000));
+    assert!(matches!(&hands.deeds()[0], ToolRequest::Run(run) if run.timeout_ms == 5_000));
     let facts = &played.conversation.facts;
     assert_eq!(facts.failures.len(), 1);
     assert_eq!((facts.failures[0].how.as_str(), facts.passed.as_deref()), ("exit code 2", Some("true")));
@@ -40,8 +41,8 @@ fn a_command_tells_its_exit_code_and_its_output_as_it_comes() {
 
 #[test]
 fn a_background_job_is_started_looked_at_fed_and_ended() {
-    let hands = Memory::default();
-    let played = Stage::new(settings("execute"), &hands).play(
+    let hands = InMemoryExecutor::default();
+    let played = TurnStage::new(settings("execute"), &hands).play(
         "
 - tool: execute
   args: { command: serve, background: true }
@@ -56,10 +57,10 @@ fn a_background_job_is_started_looked_at_fed_and_ended() {
         .deeds()
         .iter()
         .map(|deed| match deed {
-            Deed::Start(run) if run.timeout_ms == 0 => "start",
-            Deed::Look { .. } => "look",
-            Deed::Feed { .. } => "feed",
-            Deed::End { .. } => "end",
+            ToolRequest::Start(run) if run.timeout_ms == 0 => "start",
+            ToolRequest::Look { .. } => "look",
+            ToolRequest::Feed { .. } => "feed",
+            ToolRequest::End { .. } => "end",
             _ => "other",
         })
         .collect();
@@ -69,8 +70,8 @@ fn a_background_job_is_started_looked_at_fed_and_ended() {
 
 #[test]
 fn a_mode_without_background_commands_offers_none_and_starts_none() {
-    let hands = Memory::default();
-    let played = Stage::new(settings("review"), &hands).play(
+    let hands = InMemoryExecutor::default();
+    let played = TurnStage::new(settings("review"), &hands).play(
         "
 - expect:
     tools: [ls, read_file, grep, execute, delegate, report_findings, finish]
@@ -83,6 +84,6 @@ fn a_mode_without_background_commands_offers_none_and_starts_none() {
     - finish: { summary: Fine. }
 ",
     );
-    assert!(!hands.deeds().iter().any(|deed| matches!(deed, Deed::Start(_))));
+    assert!(!hands.deeds().iter().any(|deed| matches!(deed, ToolRequest::Start(_))));
     assert_eq!(played.finished(), 2);
 }

@@ -1,20 +1,21 @@
 //! Long conversations are shortened before they overflow, and once when they do.
 
-use holon_agent::{Conversation, Reason};
-use holon_core::event::Body;
-use holon_model::ErrorKind;
+use holon_agent::{AgentConversation, TurnEndReason};
+use holon_core::event::EventBody;
+use holon_model::ModelErrorKind;
 
-use crate::memory::Memory;
-use crate::stage::{Played, Stage, settings};
+use crate::memory::InMemoryExecutor;
+use crate::stage::{PlayedTurn, TurnStage, settings};
 
 /// A turn in which a long file is read again and again; the usage says a token is four bytes.
-fn long(rounds: usize, window: u64) -> (String, Stage<'static>) {
-    let hands: &'static Memory =
-        Box::leak(Box::new(Memory::with(&[("long.txt", &"all work and no play\n".repeat(400))]).knowing(
+fn long(rounds: usize, window: u64) -> (String, TurnStage<'static>) {
+    let hands: &'static InMemoryExecutor = Box::leak(Box::new(
+        InMemoryExecutor::with(&[("long.txt", &"all work and no play\n".repeat(400))]).knowing(
             "make",
             2,
             "error: boom",
-        )));
+        ),
+    ));
     let mut cassette = String::from(
         "
 - tools:
@@ -25,12 +26,12 @@ fn long(rounds: usize, window: u64) -> (String, Stage<'static>) {
     cassette.push_str(&"- { tool: read_file, args: { path: long.txt } }\n".repeat(rounds));
     let mut settings = settings("execute");
     settings.window = window;
-    (cassette, Stage::new(settings, hands))
+    (cassette, TurnStage::new(settings, hands))
 }
 
-fn compactions(played: &Played) -> Vec<(u64, u64)> {
+fn compactions(played: &PlayedTurn) -> Vec<(u64, u64)> {
     let told = played.events.iter().filter_map(|body| match body {
-        Body::Compacted { before, after } => Some((*before, *after)),
+        EventBody::Compacted { before, after } => Some((*before, *after)),
         _ => None,
     });
     told.collect()
@@ -43,7 +44,7 @@ fn a_long_turn_stays_within_the_window_and_keeps_what_matters() {
     let played = stage.play(&format!(
         "{cassette}- expect: {{ contains: [Do the work., find the bug, 'error: boom', '## Mode'] }}\n  tool: finish\n  args: {{ summary: x }}"
     ));
-    assert!(matches!(played.ended.reason, Reason::Finished(_)));
+    assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)));
     let told = compactions(&played);
     assert!(told.len() > 2, "{told:?}");
     for (before, after) in told {
@@ -61,23 +62,23 @@ fn an_overflow_is_mended_once_and_only_once_in_a_row() {
     let end = "- tool: finish\n  args: { summary: x }\n";
     for overflow in ["- error: context_overflow\n", "- { text: half, stop: context_full }\n"] {
         let played = stage.play(&format!("{cassette}{overflow}{end}"));
-        assert!(matches!(played.ended.reason, Reason::Finished(_)), "{:?}", played.ended);
+        assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)), "{:?}", played.ended);
         assert_eq!(compactions(&played).len(), 1);
         let played = stage.play(&format!("{cassette}{overflow}- tool: ls\n{overflow}{end}"));
-        assert!(matches!(played.ended.reason, Reason::Finished(_)), "{:?}", played.ended);
+        assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)), "{:?}", played.ended);
         let played = stage.play(&format!("{cassette}{overflow}{overflow}"));
         assert!(
-            matches!(&played.ended.reason, Reason::ModelFailed(error) if error.kind == ErrorKind::ContextOverflow)
+            matches!(&played.ended.reason, TurnEndReason::ModelFailed(error) if error.kind == ModelErrorKind::ContextOverflow)
         );
     }
 }
 
 #[test]
 fn a_conversation_that_cannot_be_shortened_fails_at_once() {
-    let hands = Memory::default();
-    let stage = Stage::new(settings("execute"), &hands);
-    let played = stage.go_on("- error: context_overflow", Conversation::default(), Some("Hi."), vec![]);
-    assert!(matches!(played.ended.reason, Reason::ModelFailed(_)));
+    let hands = InMemoryExecutor::default();
+    let stage = TurnStage::new(settings("execute"), &hands);
+    let played = stage.go_on("- error: context_overflow", AgentConversation::default(), Some("Hi."), vec![]);
+    assert!(matches!(played.ended.reason, TurnEndReason::ModelFailed(_)));
 }
 
 #[test]
@@ -90,5 +91,5 @@ fn estimates_follow_what_the_provider_counts() {
 - { tool: finish, args: { summary: x } }
 ",
     );
-    assert_ne!(played.conversation.gauge, holon_agent::Gauge::default());
+    assert_ne!(played.conversation.gauge, holon_agent::TokenEstimator::default());
 }

@@ -1,22 +1,22 @@
 //! Children that only look.
 
-use holon_agent::{Limit, Reason, Settings};
-use holon_core::event::Body;
-use holon_hands::Deed;
+use holon_agent::{TurnEndReason, TurnLimit, TurnSettings};
+use holon_core::event::EventBody;
+use holon_hands::ToolRequest;
 
-use crate::memory::Memory;
-use crate::stage::{Stage, own_profile};
+use crate::memory::InMemoryExecutor;
+use crate::stage::{TurnStage, own_profile};
 
-fn settings() -> Settings {
+fn settings() -> TurnSettings {
     let profile =
         own_profile("name = 'own'\nextends = 'execute'\nwiden = true\n[tools]\ndelegate = 'allow'\n");
-    Settings::for_run(profile, "Work.", "some-model")
+    TurnSettings::for_run(profile, "Work.", "some-model")
 }
 
 #[test]
 fn a_child_looks_in_its_own_conversation_and_answers() {
-    let hands = Memory::with(&[("a.rs", "fn lexer() {}\n")]);
-    let played = Stage::new(settings(), &hands).play(
+    let hands = InMemoryExecutor::with(&[("a.rs", "fn lexer() {}\n")]);
+    let played = TurnStage::new(settings(), &hands).play(
         "
 - tool: delegate
   args: { task: Where is the lexer? }
@@ -34,28 +34,32 @@ fn a_child_looks_in_its_own_conversation_and_answers() {
   usage: { input: 1000 }
 ",
     );
-    assert!(matches!(played.ended.reason, Reason::Finished(_)));
+    assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)));
     assert_eq!((played.ended.rounds, played.ended.usage.input), (4, 1_111));
     assert_eq!(hands.file("a.rs").unwrap(), "fn lexer() {}\n");
-    assert!(!hands.deeds().iter().any(|deed| matches!(deed, Deed::Store { path, .. } if path == "a.rs")));
+    assert!(
+        !hands.deeds().iter().any(|deed| matches!(deed, ToolRequest::Store { path, .. } if path == "a.rs"))
+    );
     let ids: Vec<String> = played
         .events
         .iter()
         .filter_map(|body| match body {
-            Body::ToolDecided { call, .. } => Some(call.to_string()),
+            EventBody::ToolDecided { call, .. } => Some(call.to_string()),
             _ => None,
         })
         .collect();
     assert_eq!(ids, ["1-1", "1-1.1-1", "1-1.1-2", "1-1.1-3", "2-1"]);
-    let words =
-        played.events.iter().any(|body| matches!(body, Body::MessageDelta { text } if text == "Searching."));
+    let words = played
+        .events
+        .iter()
+        .any(|body| matches!(body, EventBody::MessageDelta { text } if text == "Searching."));
     assert!(!words, "a child talks to its parent alone");
 }
 
 #[test]
 fn several_children_and_reads_run_at_the_same_time() {
-    let hands = Memory::with(&[("a.rs", "one\n"), ("b.rs", "two\n")]);
-    let played = Stage::new(settings(), &hands).play(
+    let hands = InMemoryExecutor::with(&[("a.rs", "one\n"), ("b.rs", "two\n")]);
+    let played = TurnStage::new(settings(), &hands).play(
         "
 - tools: [{ delegate: { task: first } }, { delegate: { task: second } }]
 - { tool: read_file, args: { path: a.rs } }
@@ -71,15 +75,15 @@ fn several_children_and_reads_run_at_the_same_time() {
 
 #[test]
 fn children_share_the_budget_and_have_rounds_of_their_own() {
-    let hands = Memory::default();
+    let hands = InMemoryExecutor::default();
     let mut tight = settings();
     tight.limits.rounds = 3;
     let played =
-        Stage::new(tight, &hands).play("- tool: delegate\n  args: { task: x }\n- tool: ls\n- tool: ls\n");
-    assert_eq!((&played.ended.reason, played.ended.rounds), (&Reason::Limit(Limit::Rounds), 3));
+        TurnStage::new(tight, &hands).play("- tool: delegate\n  args: { task: x }\n- tool: ls\n- tool: ls\n");
+    assert_eq!((&played.ended.reason, played.ended.rounds), (&TurnEndReason::Limit(TurnLimit::Rounds), 3));
     assert_eq!(played.results()[0], "[stopped: rounds used up]\nit found nothing yet");
     let endless = "- tool: ls\n".repeat(15);
-    let played = Stage::new(settings(), &hands).play(&format!(
+    let played = TurnStage::new(settings(), &hands).play(&format!(
         "- tool: delegate\n  args: {{ task: x }}\n{endless}- expect: {{ last: 'stopped: rounds' }}\n  tool: finish\n  args: {{ summary: x }}"
     ));
     assert_eq!(played.ended.rounds, 17);
@@ -87,13 +91,13 @@ fn children_share_the_budget_and_have_rounds_of_their_own() {
 
 #[test]
 fn a_child_that_fails_is_no_end() {
-    let hands = Memory::default();
-    let played = Stage::new(settings(), &hands).play(
+    let hands = InMemoryExecutor::default();
+    let played = TurnStage::new(settings(), &hands).play(
         "
 - { tool: delegate, args: { task: x } }
 - error: overloaded
 - { expect: { last: the helper failed }, tool: finish, args: { summary: x } }
 ",
     );
-    assert!(matches!(played.ended.reason, Reason::Finished(_)));
+    assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)));
 }

@@ -1,18 +1,18 @@
 //! Tools that change files, in each of the three formats.
 
-use holon_agent::{Conversation, EditFormat, Reason};
-use holon_hands::{Deed, Expectation};
-use holon_model::{Cassette, Normaliser, Replay, TextTools};
+use holon_agent::{AgentConversation, EditFormat, TurnEndReason};
+use holon_hands::{FileExpectation, ToolRequest};
+use holon_model::{Cassette, Normaliser, ReplayProvider, TextTools};
 
-use crate::memory::Memory;
-use crate::stage::{Stage, settings};
+use crate::memory::InMemoryExecutor;
+use crate::stage::{TurnStage, settings};
 
 const MAIN: &str = "fn main() {\n    println!(\"helo\");\n}\n";
 
 #[test]
 fn a_passage_is_replaced_only_in_the_file_that_was_read() {
-    let hands = Memory::with(&[("main.rs", MAIN)]);
-    let played = Stage::new(settings("execute"), &hands).play(
+    let hands = InMemoryExecutor::with(&[("main.rs", MAIN)]);
+    let played = TurnStage::new(settings("execute"), &hands).play(
         "
 - tools:
     - edit_file: { path: main.rs, old: helo, new: hello }
@@ -28,10 +28,10 @@ fn a_passage_is_replaced_only_in_the_file_that_was_read() {
     );
     assert_eq!(hands.file("main.rs").unwrap(), MAIN.replace("helo", "hello"));
     let expected = hands.deeds().into_iter().find_map(|deed| match deed {
-        Deed::Store { path, expect, .. } if path == "main.rs" => Some(expect),
+        ToolRequest::Store { path, expect, .. } if path == "main.rs" => Some(expect),
         _ => None,
     });
-    assert!(matches!(expected, Some(Expectation::Sha256(_))), "{expected:?}");
+    assert!(matches!(expected, Some(FileExpectation::Sha256(_))), "{expected:?}");
     let results = played.results();
     assert_eq!(results[3], "new.txt: new, 2 lines");
     assert_eq!(results[4], "new.txt: deleted");
@@ -42,8 +42,8 @@ fn a_passage_is_replaced_only_in_the_file_that_was_read() {
 
 #[test]
 fn lines_that_stand_for_others_do_not_replace_them() {
-    let hands = Memory::with(&[("main.rs", MAIN)]);
-    let played = Stage::new(settings("execute"), &hands).play(
+    let hands = InMemoryExecutor::with(&[("main.rs", MAIN)]);
+    let played = TurnStage::new(settings("execute"), &hands).play(
         "
 - tools:
     - write_file: { path: main.rs, content: \"// ... rest of the file unchanged ...\\n\" }
@@ -59,10 +59,10 @@ fn lines_that_stand_for_others_do_not_replace_them() {
 
 #[test]
 fn a_patch_changes_all_its_files_or_none() {
-    let hands = Memory::with(&[("a.txt", "one\ntwo\n"), ("b.txt", "bee\n"), ("c.txt", "sea\n")]);
+    let hands = InMemoryExecutor::with(&[("a.txt", "one\ntwo\n"), ("b.txt", "bee\n"), ("c.txt", "sea\n")]);
     let mut settings = settings("execute");
     settings.edit_format = EditFormat::ApplyPatch;
-    let played = Stage::new(settings, &hands).play(
+    let played = TurnStage::new(settings, &hands).play(
         "
 - expect: { tools: [ls, read_file, grep, apply_patch, execute, job, delegate, finish] }
   tools:
@@ -106,7 +106,7 @@ fn a_patch_changes_all_its_files_or_none() {
 
 #[test]
 fn a_small_model_that_writes_fenced_json_completes_an_edit() {
-    let hands = Memory::with(&[("main.rs", MAIN)]);
+    let hands = InMemoryExecutor::with(&[("main.rs", MAIN)]);
     let mut settings = settings("execute");
     settings.edit_format = EditFormat::WholeFile;
     let cassette = "
@@ -126,11 +126,15 @@ fn a_small_model_that_writes_fenced_json_completes_an_edit() {
     {\"tool\": \"finish\", \"arguments\": {\"summary\": \"Made it empty.\"}}
     ```
 ";
-    let replay = Replay::new(cassette.parse::<Cassette>().unwrap(), Normaliser::default());
+    let replay = ReplayProvider::new(cassette.parse::<Cassette>().unwrap(), Normaliser::default());
     let model = TextTools::new(replay, false);
-    let played =
-        Stage::new(settings, &hands).with(&model, Conversation::default(), Some("Empty it."), Vec::new());
-    assert!(matches!(played.ended.reason, Reason::Finished(_)), "{:?}", played.ended);
+    let played = TurnStage::new(settings, &hands).with(
+        &model,
+        AgentConversation::default(),
+        Some("Empty it."),
+        Vec::new(),
+    );
+    assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)), "{:?}", played.ended);
     assert_eq!(hands.file("main.rs").unwrap(), "fn main() {}\n");
     assert_eq!(hands.file("/holon/output/summary.md").unwrap(), "Made it empty.\n");
 }

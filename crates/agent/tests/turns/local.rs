@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use holon_agent::{Conversation, EditFormat, Reason};
-use holon_hands::Local;
+use holon_agent::{AgentConversation, EditFormat, TurnEndReason};
+use holon_hands::LocalExecutor;
 
-use crate::stage::{Stage, settings};
+use crate::stage::{TurnStage, settings};
 
 #[test]
 fn a_bug_is_found_mended_and_checked() {
@@ -16,10 +16,10 @@ fn a_bug_is_found_mended_and_checked() {
     fs::write(work.join("src/add.sh"), "add() { echo $(($1 - $2)); }\n").unwrap();
     fs::write(work.join("test.sh"), ". ./src/add.sh\n[ \"$(add 2 3)\" = 5 ] || { echo wrong; exit 1; }\n")
         .unwrap();
-    let hands = Local::new(&work).keep_output_in(folder.path().join("kept"));
+    let hands = LocalExecutor::new(&work).keep_output_in(folder.path().join("kept"));
     let mut settings = settings("execute");
     settings.output = out.display().to_string();
-    let played = Stage::new(settings.clone(), &hands).play(
+    let played = TurnStage::new(settings.clone(), &hands).play(
         "
 - tools: [{ ls: { depth: 2 } }, { grep: { pattern: 'add\\(' } }, { glob: { pattern: '**/*.sh' } }, { execute: { command: sh test.sh } }]
 - expect: { last: ['src/add.sh', '1:add()', 'exit code 1', wrong] }
@@ -38,13 +38,13 @@ fn a_bug_is_found_mended_and_checked() {
   args: { summary: Mended. }
 ",
     );
-    assert!(matches!(played.ended.reason, Reason::Finished(_)), "{:?}", played.ended);
+    assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)), "{:?}", played.ended);
     assert_eq!(fs::read_to_string(work.join("src/add.sh")).unwrap(), "add() { echo $(($1 + $2)); }\n");
     assert_eq!(fs::read_to_string(out.join("summary.md")).unwrap(), "Mended.\n");
     assert!(!work.join("test.sh").exists() && work.join("notes/new.md").exists());
     // The same in one patch, in the next turn of the same conversation.
     settings.edit_format = EditFormat::ApplyPatch;
-    let played = Stage::new(settings, &hands).go_on(
+    let played = TurnStage::new(settings, &hands).go_on(
         "
 - tool: apply_patch
   args:
@@ -59,11 +59,11 @@ fn a_bug_is_found_mended_and_checked() {
       *** End Patch
 - { expect: { last: 'R src/add.sh → src/sum.sh' }, tool: finish, args: { summary: Renamed. } }
 ",
-        Conversation::default(),
+        AgentConversation::default(),
         Some("Rename it."),
         vec![],
     );
-    assert!(matches!(played.ended.reason, Reason::Finished(_)), "{:?}", played.ended);
+    assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)), "{:?}", played.ended);
     assert!(fs::read_to_string(work.join("src/sum.sh")).unwrap().starts_with("sum()"));
     assert!(!work.join("notes/new.md").exists());
 }

@@ -1,16 +1,16 @@
 //! Tools that look: ls, read_file, glob, grep.
 
-use holon_hands::Deed;
+use holon_hands::ToolRequest;
 
-use crate::memory::Memory;
-use crate::stage::{Stage, settings};
+use crate::memory::InMemoryExecutor;
+use crate::stage::{TurnStage, settings};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "two\n")];
 
 #[test]
 fn each_tool_says_what_it_saw() {
-    let hands = Memory::with(FILES);
-    let played = Stage::new(settings("execute"), &hands).play(
+    let hands = InMemoryExecutor::with(FILES);
+    let played = TurnStage::new(settings("execute"), &hands).play(
         "
 - tools:
     - ls: {}
@@ -41,8 +41,8 @@ fn each_tool_says_what_it_saw() {
 
 #[test]
 fn neighbouring_reads_run_at_the_same_time_and_nothing_else_does() {
-    let hands = Memory::with(FILES);
-    Stage::new(settings("execute"), &hands).play(
+    let hands = InMemoryExecutor::with(FILES);
+    TurnStage::new(settings("execute"), &hands).play(
         "
 - tools:
     - read_file: { path: a.txt }
@@ -57,12 +57,12 @@ fn neighbouring_reads_run_at_the_same_time_and_nothing_else_does() {
     assert_eq!(hands.most_running(), 3);
     // The read after the write saw it, so it waited for it.
     let deeds = hands.deeds();
-    let at = |wanted: &dyn Fn(&Deed) -> bool| deeds.iter().position(wanted).unwrap();
-    let written = at(&|deed| matches!(deed, Deed::Store { path, .. } if path == "c.txt"));
-    let read = at(&|deed| matches!(deed, Deed::Read { path, .. } if path == "c.txt"));
+    let at = |wanted: &dyn Fn(&ToolRequest) -> bool| deeds.iter().position(wanted).unwrap();
+    let written = at(&|deed| matches!(deed, ToolRequest::Store { path, .. } if path == "c.txt"));
+    let read = at(&|deed| matches!(deed, ToolRequest::Read { path, .. } if path == "c.txt"));
     assert!(written < read);
-    let hands = Memory::with(FILES).knowing("true", 0, "");
-    Stage::new(settings("execute"), &hands).play(
+    let hands = InMemoryExecutor::with(FILES).knowing("true", 0, "");
+    TurnStage::new(settings("execute"), &hands).play(
         "
 - tools: [{ execute: { command: 'true' } }, { execute: { command: 'true' } }]
 - tool: finish
@@ -74,8 +74,8 @@ fn neighbouring_reads_run_at_the_same_time_and_nothing_else_does() {
 
 #[test]
 fn lines_are_numbered_where_nothing_can_be_edited() {
-    let hands = Memory::with(FILES);
-    let played = Stage::new(settings("review"), &hands).play(
+    let hands = InMemoryExecutor::with(FILES);
+    let played = TurnStage::new(settings("review"), &hands).play(
         "
 - tools: [{ read_file: { path: b.txt } }]
 - tools:

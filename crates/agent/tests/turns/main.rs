@@ -18,4 +18,4 @@ mod replay;
 mod reports;
 mod servers;
 mod stage;
-mod stewards;
+mod supervisor_hooks;

@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use holon_core::digest::sha256;
 use holon_hands::{
-    Deed, Doing, Done, Entry, EntryKind, Expectation, FileBytes, FileText, Found, Hands, HandsError, Hit,
-    JobId, Listing, Look, Outcome, Ran, Run, State, Stored, Trouble, Watch,
+    CommandOutcome, CommandRequest, CommandResult, EntryKind, ExecutorError, ExecutorErrorKind, FileBytes,
+    FileExpectation, FileText, FolderEntry, FolderListing, InFlightRequest, JobId, JobReport, JobState,
+    OutputWatch, SearchHit, SearchMatches, StoredFile, ToolExecutor, ToolRequest, ToolResponse,
 };
 
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct InMemoryExecutor {
     pub(crate) files: Mutex<BTreeMap<String, Vec<u8>>>,
     pub(crate) commands: BTreeMap<String, (i32, String)>,
-    pub(crate) log: Mutex<Vec<Deed>>,
+    pub(crate) log: Mutex<Vec<ToolRequest>>,
     /// Nothing works after so many deeds.
     pub(crate) gone_after: Option<usize>,
     /// Only the output folder can be written to.
@@ -23,7 +24,7 @@ pub(crate) struct Memory {
     pub(crate) most_running: AtomicUsize,
 }
 
-impl Memory {
+impl InMemoryExecutor {
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
         Self { files: Mutex::new(files.collect()), ..Self::default() }
@@ -39,7 +40,7 @@ impl Memory {
         bytes.map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
-    pub(crate) fn deeds(&self) -> Vec<Deed> {
+    pub(crate) fn deeds(&self) -> Vec<ToolRequest> {
         self.log.lock().unwrap().clone()
     }
 
@@ -47,23 +48,31 @@ impl Memory {
         self.most_running.load(Ordering::SeqCst)
     }
 
-    fn perform(&self, deed: Deed, watch: Option<Watch<'_>>) -> Result<Done, HandsError> {
-        let missing =
-            |path: &str| HandsError::new(Trouble::NotFound, format!("{path}: there is no such file"));
+    fn perform(
+        &self,
+        deed: ToolRequest,
+        watch: Option<OutputWatch<'_>>,
+    ) -> Result<ToolResponse, ExecutorError> {
+        let missing = |path: &str| {
+            ExecutorError::new(ExecutorErrorKind::NotFound, format!("{path}: there is no such file"))
+        };
         let mut files = self.files.lock().unwrap();
         let guard = |path: &str| match self.read_only && !path.starts_with("/holon/output/") {
-            true => Err(HandsError::new(Trouble::ReadOnly, format!("{path}: the workspace is read-only"))),
+            true => Err(ExecutorError::new(
+                ExecutorErrorKind::ReadOnly,
+                format!("{path}: the workspace is read-only"),
+            )),
             false => Ok(()),
         };
         Ok(match deed {
-            Deed::Read { path, from_line, lines, .. } => {
+            ToolRequest::Read { path, from_line, lines, .. } => {
                 let bytes = files.get(&path).ok_or_else(|| missing(&path))?;
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let all: Vec<&str> = text.split_inclusive('\n').collect();
                 let from = usize::try_from(from_line).unwrap() - 1;
                 let shown: Vec<&str> =
                     all.iter().skip(from).take(usize::try_from(lines).unwrap()).copied().collect();
-                Done::Text(FileText {
+                ToolResponse::Text(FileText {
                     text: shown.concat(),
                     from_line,
                     total_lines: Some(all.len() as u64),
@@ -73,89 +82,94 @@ impl Memory {
                     cut: false,
                 })
             }
-            Deed::Load { path, .. } => {
+            ToolRequest::Load { path, .. } => {
                 let bytes = files.get(&path).ok_or_else(|| missing(&path))?.clone();
-                Done::Bytes(FileBytes { sha256: sha256(&bytes), bytes, executable: false })
+                ToolResponse::Bytes(FileBytes { sha256: sha256(&bytes), bytes, executable: false })
             }
-            Deed::Store { path, bytes, expect, .. } => {
+            ToolRequest::Store { path, bytes, expect, .. } => {
                 guard(&path)?;
                 let before = files.get(&path).map(|bytes| sha256(bytes));
                 let fits = match &expect {
-                    Expectation::Any => true,
-                    Expectation::Absent => before.is_none(),
-                    Expectation::Sha256(digest) => before.as_ref() == Some(digest),
+                    FileExpectation::Any => true,
+                    FileExpectation::Absent => before.is_none(),
+                    FileExpectation::Sha256(digest) => before.as_ref() == Some(digest),
                 };
                 if !fits {
-                    return Err(HandsError::new(
-                        Trouble::Changed,
+                    return Err(ExecutorError::new(
+                        ExecutorErrorKind::Changed,
                         format!("{path}: changed meanwhile; read it again"),
                     ));
                 }
                 let after = sha256(&bytes);
                 files.insert(path, bytes);
-                Done::Stored(Stored { before, after })
+                ToolResponse::Stored(StoredFile { before, after })
             }
-            Deed::Remove { path, .. } => {
+            ToolRequest::Remove { path, .. } => {
                 guard(&path)?;
                 files.remove(&path).ok_or_else(|| missing(&path))?;
-                Done::Nothing
+                ToolResponse::Nothing
             }
-            Deed::Rename { .. } | Deed::Open(_) | Deed::Hear { .. } => Done::Nothing,
-            Deed::List { .. } | Deed::Glob { .. } => {
-                let entry = |(path, bytes): (&String, &Vec<u8>)| Entry {
+            ToolRequest::Rename { .. } | ToolRequest::Open(_) | ToolRequest::Hear { .. } => {
+                ToolResponse::Nothing
+            }
+            ToolRequest::List { .. } | ToolRequest::Glob { .. } => {
+                let entry = |(path, bytes): (&String, &Vec<u8>)| FolderEntry {
                     path: path.clone(),
                     kind: EntryKind::File,
                     bytes: bytes.len() as u64,
                 };
-                Done::Listing(Listing { entries: files.iter().map(entry).collect(), cut: false })
+                ToolResponse::Listing(FolderListing {
+                    entries: files.iter().map(entry).collect(),
+                    cut: false,
+                })
             }
-            Deed::Grep(search) => {
+            ToolRequest::Grep(search) => {
                 let mut hits = Vec::new();
                 for (path, bytes) in files.iter() {
                     let text = String::from_utf8_lossy(bytes);
                     let found = text.lines().enumerate().filter(|(_, line)| line.contains(&search.pattern));
-                    hits.extend(found.map(|(at, line)| Hit {
+                    hits.extend(found.map(|(at, line)| SearchHit {
                         path: path.clone(),
                         line: at as u64 + 1,
                         text: line.to_owned(),
                         around: false,
                     }));
                 }
-                Done::Found(Found { hits, cut: false, searched: files.len() as u64 })
+                ToolResponse::Found(SearchMatches { hits, cut: false, searched: files.len() as u64 })
             }
-            Deed::Run(Run { line, .. }) => {
+            ToolRequest::Run(CommandRequest { line, .. }) => {
                 let (exit, output) =
                     self.commands.get(&line).cloned().unwrap_or((127, format!("{line}: command not found")));
                 if let Some(watch) = watch {
                     watch(&output);
                 }
                 let total_bytes = output.len() as u64;
-                Done::Ran(Ran {
-                    outcome: Outcome::Exit(exit),
+                ToolResponse::Ran(CommandResult {
+                    outcome: CommandOutcome::Exit(exit),
                     output,
                     total_bytes,
                     kept: None,
                     duration_ms: 1,
                 })
             }
-            Deed::Start(_) => Done::Started(JobId(1)),
-            Deed::Look { .. } => Done::Look(Look {
+            ToolRequest::Start(_) => ToolResponse::Started(JobId(1)),
+            ToolRequest::Look { .. } => ToolResponse::Look(JobReport {
                 output: "listening\n".into(),
                 kept: "/tmp/jobs/1".into(),
-                state: State::Running,
+                state: JobState::Running,
             }),
-            Deed::Feed { .. } => Done::Nothing,
-            Deed::End { .. } => Done::Look(Look {
+            ToolRequest::Feed { .. } => ToolResponse::Nothing,
+            ToolRequest::End { .. } => ToolResponse::Look(JobReport {
                 output: String::new(),
                 kept: "/tmp/jobs/1".into(),
-                state: State::Ended(Outcome::Signal(15)),
+                state: JobState::Ended(CommandOutcome::Signal(15)),
             }),
         })
     }
 }
 
-impl Hands for Memory {
-    fn carry_out<'a>(&'a self, deed: Deed, watch: Option<Watch<'a>>) -> Doing<'a> {
+impl ToolExecutor for InMemoryExecutor {
+    fn carry_out<'a>(&'a self, deed: ToolRequest, watch: Option<OutputWatch<'a>>) -> InFlightRequest<'a> {
         Box::pin(async move {
             let done = {
                 let mut log = self.log.lock().unwrap();
@@ -163,7 +177,7 @@ impl Hands for Memory {
                 log.len()
             };
             if self.gone_after.is_some_and(|most| done > most) {
-                return Err(HandsError::new(Trouble::Gone, "the hands are gone"));
+                return Err(ExecutorError::new(ExecutorErrorKind::Gone, "the hands are gone"));
             }
             let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
             self.most_running.fetch_max(running, Ordering::SeqCst);

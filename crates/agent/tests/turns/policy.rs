@@ -1,12 +1,12 @@
 //! Every call is decided on by itself, and what is not allowed never reaches the hands.
 
-use holon_agent::Reason;
-use holon_core::event::Body;
-use holon_core::policy::Verdict;
-use holon_hands::Deed;
+use holon_agent::TurnEndReason;
+use holon_core::event::EventBody;
+use holon_core::policy::ToolVerdict;
+use holon_hands::ToolRequest;
 
-use crate::memory::Memory;
-use crate::stage::{Stage, chat, own_profile, settings};
+use crate::memory::InMemoryExecutor;
+use crate::stage::{TurnStage, chat, own_profile, settings};
 
 #[test]
 fn inv_10_a_blocked_call_is_never_executed() {
@@ -25,18 +25,18 @@ fn inv_10_a_blocked_call_is_never_executed() {
     - mcp_forge: {}
 ";
     let quiet = own_profile("name = 'own'\nextends = 'plan'\n[tools]\nexecute = 'deny'\ndelegate = 'deny'\n");
-    let hands = Memory::with(&[("a.txt", "one\n")]);
+    let hands = InMemoryExecutor::with(&[("a.txt", "one\n")]);
     let mut settings = settings("plan");
     settings.profile = quiet;
     let end = "- tool: finish\n  args: { summary: Nothing., status: failed }\n";
-    let played = Stage::new(settings, &hands).play(&format!("{attempts}{end}"));
+    let played = TurnStage::new(settings, &hands).play(&format!("{attempts}{end}"));
     assert_eq!(hands.file("a.txt").unwrap(), "one\n");
     let deeds = hands.deeds();
     assert!(
-        matches!(deeds.as_slice(), [Deed::Store { path, .. }, ..] if path == "/holon/output/summary.md"),
+        matches!(deeds.as_slice(), [ToolRequest::Store { path, .. }, ..] if path == "/holon/output/summary.md"),
         "{deeds:?}"
     );
-    assert_eq!(played.verdicts()[..11], [Verdict::Deny; 11]);
+    assert_eq!(played.verdicts()[..11], [ToolVerdict::Deny; 11]);
     assert_eq!(played.finished(), 1);
     assert!(played.results()[..11].iter().all(|text| text.starts_with("denied: ")), "{:?}", played.results());
 }
@@ -47,8 +47,8 @@ fn inv_10_a_blocked_call_of_an_allowed_tool_is_never_executed() {
                    [commands]\ndeny = ['rm *', 'git push *']\n";
     let mut settings = settings("execute");
     settings.profile = own_profile(careful);
-    let hands = Memory::with(&[("a.txt", "one\n")]).knowing("true", 0, "");
-    let played = Stage::new(settings, &hands).play(
+    let hands = InMemoryExecutor::with(&[("a.txt", "one\n")]).knowing("true", 0, "");
+    let played = TurnStage::new(settings, &hands).play(
         "
 - tools:
     - execute: { command: rm a.txt }
@@ -60,13 +60,13 @@ fn inv_10_a_blocked_call_of_an_allowed_tool_is_never_executed() {
 - { tool: finish, args: { summary: x } }
 ",
     );
-    assert_eq!(played.verdicts()[..5], [Verdict::Deny; 5]);
+    assert_eq!(played.verdicts()[..5], [ToolVerdict::Deny; 5]);
     assert_eq!(hands.file("a.txt").unwrap(), "one\n");
     let ran: Vec<String> = hands
         .deeds()
         .into_iter()
         .filter_map(|deed| match deed {
-            Deed::Run(run) | Deed::Start(run) => Some(run.line),
+            ToolRequest::Run(run) | ToolRequest::Start(run) => Some(run.line),
             _ => None,
         })
         .collect();
@@ -75,26 +75,26 @@ fn inv_10_a_blocked_call_of_an_allowed_tool_is_never_executed() {
 
 #[test]
 fn a_refused_call_of_a_tool_that_is_not_offered_says_what_was_tried() {
-    let hands = Memory::with(&[("a.txt", "one\n")]);
-    let played = Stage::new(chat("plan"), &hands).play(
+    let hands = InMemoryExecutor::with(&[("a.txt", "one\n")]);
+    let played = TurnStage::new(chat("plan"), &hands).play(
         "- tools:\n    - write_file: { path: a.txt, content: x }\n    - brand_new: { command: rm a.txt }\n",
     );
     let summaries: Vec<Option<String>> = played
         .events
         .iter()
         .filter_map(|event| match event {
-            Body::ToolProposed { summary, .. } => Some(summary.clone()),
+            EventBody::ToolProposed { summary, .. } => Some(summary.clone()),
             _ => None,
         })
         .collect();
     assert_eq!(summaries, [Some("a.txt".to_owned()), Some("rm a.txt".to_owned())]);
-    assert!(matches!(played.ended.reason, Reason::Denied { .. }), "{:?}", played.ended.reason);
+    assert!(matches!(played.ended.reason, TurnEndReason::Denied { .. }), "{:?}", played.ended.reason);
 }
 
 #[test]
 fn as_many_decisions_as_calls_each_before_its_execution() {
-    let hands = Memory::with(&[("a.txt", "one\n")]);
-    let played = Stage::new(settings("plan"), &hands).play(
+    let hands = InMemoryExecutor::with(&[("a.txt", "one\n")]);
+    let played = TurnStage::new(settings("plan"), &hands).play(
         "
 - tools:
     - read_file: { path: a.txt }
@@ -105,14 +105,17 @@ fn as_many_decisions_as_calls_each_before_its_execution() {
   args: { summary: x, status: failed }
 ",
     );
-    assert_eq!(played.verdicts(), [Verdict::Allow, Verdict::Deny, Verdict::Allow, Verdict::Allow]);
+    assert_eq!(
+        played.verdicts(),
+        [ToolVerdict::Allow, ToolVerdict::Deny, ToolVerdict::Allow, ToolVerdict::Allow]
+    );
     let mut decided = std::collections::BTreeSet::new();
     for body in &played.events {
         match body {
-            Body::ToolDecided { call, .. } => {
+            EventBody::ToolDecided { call, .. } => {
                 assert!(decided.insert(call.clone()), "{call} was decided on twice")
             }
-            Body::ToolFinished { call, .. } => assert!(decided.contains(call)),
+            EventBody::ToolFinished { call, .. } => assert!(decided.contains(call)),
             _ => {}
         }
     }
@@ -122,8 +125,8 @@ fn as_many_decisions_as_calls_each_before_its_execution() {
 
 #[test]
 fn an_unknown_tool_is_denied_with_the_list_of_known_ones() {
-    let hands = Memory::default();
-    let played = Stage::new(settings("ethical"), &hands).play(
+    let hands = InMemoryExecutor::default();
+    let played = TurnStage::new(settings("ethical"), &hands).play(
         "
 - tools: [{ teleport: { command: ls } }, { move_file: { from: a, to: b } }]
 - tool: finish
@@ -140,26 +143,26 @@ fn an_unknown_tool_is_denied_with_the_list_of_known_ones() {
 
 #[test]
 fn command_rules_hold_for_every_command_of_a_line() {
-    let hands = Memory::default().knowing("cargo test", 0, "ok");
+    let hands = InMemoryExecutor::default().knowing("cargo test", 0, "ok");
     let mut settings = settings("execute");
     settings.profile =
         own_profile("name = 'own'\nextends = 'execute'\n[commands]\nallow = ['cargo test *']\n");
-    let played = Stage::new(settings, &hands).play(
+    let played = TurnStage::new(settings, &hands).play(
         "
 - tools: [{ execute: { command: cargo test } }, { execute: { command: cargo test && rm -rf . } }]
 - tool: finish
   args: { summary: x }
 ",
     );
-    assert_eq!(played.verdicts(), [Verdict::Allow, Verdict::Deny, Verdict::Allow]);
-    let lines = hands.deeds().into_iter().filter(|deed| matches!(deed, Deed::Run(_))).count();
+    assert_eq!(played.verdicts(), [ToolVerdict::Allow, ToolVerdict::Deny, ToolVerdict::Allow]);
+    let lines = hands.deeds().into_iter().filter(|deed| matches!(deed, ToolRequest::Run(_))).count();
     assert_eq!(lines, 1);
 }
 
 #[test]
 fn in_a_thinking_chat_the_first_change_ends_the_turn_and_reads_beside_it_are_answered() {
-    let hands = Memory::with(&[("a.txt", "one\n")]);
-    let stage = Stage::new(chat("plan"), &hands);
+    let hands = InMemoryExecutor::with(&[("a.txt", "one\n")]);
+    let stage = TurnStage::new(chat("plan"), &hands);
     let played = stage.play(
         "
 - expect: { tools: [ls, read_file, glob, grep, write_todos] }
@@ -167,22 +170,22 @@ fn in_a_thinking_chat_the_first_change_ends_the_turn_and_reads_beside_it_are_ans
 ",
     );
     match &played.ended.reason {
-        Reason::Denied { tool, decision } => {
+        TurnEndReason::Denied { tool, decision } => {
             assert_eq!((tool.as_str(), decision.rule.as_str()), ("execute", "chat read list"));
             assert_eq!(decision.remedy.as_deref(), Some("plan mode: switch to build to run this"));
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(played.verdicts(), [Verdict::Allow, Verdict::Deny, Verdict::Allow]);
+    assert_eq!(played.verdicts(), [ToolVerdict::Allow, ToolVerdict::Deny, ToolVerdict::Allow]);
     // A later turn in build starts clean.
-    let hands = Memory::default().knowing("touch b", 0, "");
-    let stage = Stage::new(chat("build"), &hands);
+    let hands = InMemoryExecutor::default().knowing("touch b", 0, "");
+    let stage = TurnStage::new(chat("build"), &hands);
     let played = stage.go_on(
         "- tools: [{ execute: { command: touch b } }]\n- text: Touched.",
         played.conversation,
         Some("Now do it."),
         vec![],
     );
-    assert_eq!(played.ended.reason, Reason::TextOnly);
+    assert_eq!(played.ended.reason, TurnEndReason::TextOnly);
     assert_eq!(hands.deeds().len(), 1);
 }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use holon_agent::{Conversation, Later, Reason};
-use holon_core::event::Body;
-use holon_model::cassette::{Call, Step, Turn};
-use holon_model::{Cassette, ErrorKind, ModelError, Normaliser, Replay, Stop};
+use holon_agent::{AgentConversation, DeferToPerson, TurnEndReason};
+use holon_core::event::EventBody;
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_model::{Cassette, ModelError, ModelErrorKind, Normaliser, ReplayProvider, ReplyStop};
 use proptest::prelude::*;
 
-use crate::memory::Memory;
-use crate::stage::{Stage, chat, settings};
+use crate::memory::InMemoryExecutor;
+use crate::stage::{TurnStage, chat, settings};
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = CassetteStep> {
     let names = prop::sample::select(vec![
         "ls",
         "read_file",
@@ -48,26 +48,26 @@ fn step() -> impl Strategy<Value = Step> {
         "{\"patch\":\"*** Begin Patch\\n*** Delete File: a.txt\\n*** End Patch\"}",
     ]);
     prop_oneof![
-        2 => "[a-z ]{0,6}".prop_map(Step::Text),
+        2 => "[a-z ]{0,6}".prop_map(CassetteStep::Text),
         6 => (names, arguments).prop_map(|(name, arguments)| {
-            Step::Call(Call { name: name.into(), arguments: arguments.into(), ..Call::default() })
+            CassetteStep::Call(CassetteCall { name: name.into(), arguments: arguments.into(), ..CassetteCall::default() })
         }),
     ]
 }
 
-fn turn() -> impl Strategy<Value = Turn> {
+fn turn() -> impl Strategy<Value = CassetteTurn> {
     let stop = prop_oneof![
         6 => Just(None),
-        1 => prop::sample::select(vec![Stop::EndTurn, Stop::MaxTokens, Stop::Pause, Stop::ContextFull, Stop::Refusal])
+        1 => prop::sample::select(vec![ReplyStop::EndTurn, ReplyStop::MaxTokens, ReplyStop::Pause, ReplyStop::ContextFull, ReplyStop::Refusal])
             .prop_map(Some),
     ];
-    let answer = (prop::collection::vec(step(), 0..5), stop).prop_map(|(steps, stop)| Turn {
+    let answer = (prop::collection::vec(step(), 0..5), stop).prop_map(|(steps, stop)| CassetteTurn {
         steps,
         stop,
-        ..Turn::default()
+        ..CassetteTurn::default()
     });
-    let error = prop::sample::select(vec![ErrorKind::ContextOverflow, ErrorKind::Overloaded])
-        .prop_map(|kind| Turn::error(ModelError::new(kind, "x")));
+    let error = prop::sample::select(vec![ModelErrorKind::ContextOverflow, ModelErrorKind::Overloaded])
+        .prop_map(|kind| CassetteTurn::error(ModelError::new(kind, "x")));
     prop_oneof![20 => answer, 1 => error]
 }
 
@@ -80,23 +80,23 @@ proptest! {
         in_chat in any::<bool>(),
         person in any::<bool>(),
     ) {
-        let hands = Memory::with(&[("a.txt", "one\n")]).knowing("true", 0, "");
+        let hands = InMemoryExecutor::with(&[("a.txt", "one\n")]).knowing("true", 0, "");
         let settings = if in_chat { chat(mode) } else { settings(mode) };
-        let mut stage = Stage::new(settings, &hands);
+        let mut stage = TurnStage::new(settings, &hands);
         if person {
-            stage.person = Some(&Later);
+            stage.person = Some(&DeferToPerson);
         }
-        let replay = Replay::new(Cassette { turns }, Normaliser::default());
+        let replay = ReplayProvider::new(Cassette { turns }, Normaliser::default());
         // Pairing of calls and results is checked by the stage itself.
-        let played = stage.with(&replay, Conversation::default(), Some("Go."), vec![]);
+        let played = stage.with(&replay, AgentConversation::default(), Some("Go."), vec![]);
         let mut last: BTreeMap<String, bool> = BTreeMap::new();
         for body in &played.events {
             match body {
-                Body::ToolProposed { call, .. } => prop_assert!(last.insert(call.to_string(), false).is_none()),
-                Body::ToolDecided { call, verdict, .. } => {
-                    last.insert(call.to_string(), *verdict == holon_core::policy::Verdict::Allow);
+                EventBody::ToolProposed { call, .. } => prop_assert!(last.insert(call.to_string(), false).is_none()),
+                EventBody::ToolDecided { call, verdict, .. } => {
+                    last.insert(call.to_string(), *verdict == holon_core::policy::ToolVerdict::Allow);
                 }
-                Body::ToolFinished { call, .. } => prop_assert_eq!(last.get(&call.to_string()), Some(&true)),
+                EventBody::ToolFinished { call, .. } => prop_assert_eq!(last.get(&call.to_string()), Some(&true)),
                 _ => {}
             }
         }
@@ -104,10 +104,10 @@ proptest! {
             prop_assert_eq!(hands.file("a.txt"), Some("one\n".to_owned()));
         }
         // Whatever ended it, the conversation can go on.
-        let interrupted = matches!(played.ended.reason, Reason::Interrupted(_));
+        let interrupted = matches!(played.ended.reason, TurnEndReason::Interrupted(_));
         prop_assert_eq!(interrupted, played.conversation.pending.is_some());
-        let end = Replay::new("- text: Bye.\n- text: Bye.".parse().unwrap(), Normaliser::default());
+        let end = ReplayProvider::new("- text: Bye.\n- text: Bye.".parse().unwrap(), Normaliser::default());
         let after = stage.with(&end, played.conversation, Some("And?"), vec![]);
-        prop_assert_eq!(after.ended.reason, Reason::TextOnly);
+        prop_assert_eq!(after.ended.reason, TurnEndReason::TextOnly);
     }
 }

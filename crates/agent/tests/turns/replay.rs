@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use holon_agent::Conversation;
-use holon_core::event::Body;
-use holon_model::{Cassette, Normaliser, Recorder, Replay};
+use holon_agent::AgentConversation;
+use holon_core::event::EventBody;
+use holon_model::{Cassette, Normaliser, RecordingProvider, ReplayProvider};
 
-use crate::memory::Memory;
-use crate::stage::{Played, Stage, settings};
+use crate::memory::InMemoryExecutor;
+use crate::stage::{PlayedTurn, TurnStage, settings};
 
 const STORY: &str = "
 - text: Looking.
@@ -20,15 +20,21 @@ const STORY: &str = "
   args: { summary: Done. }
 ";
 
-fn hands() -> Memory {
-    Memory::with(&[("a.txt", "one\n"), ("b.txt", &"b\n".repeat(3_000))]).knowing("make", 2, "took 3.2s\n")
+fn hands() -> InMemoryExecutor {
+    InMemoryExecutor::with(&[("a.txt", "one\n"), ("b.txt", &"b\n".repeat(3_000))]).knowing(
+        "make",
+        2,
+        "took 3.2s\n",
+    )
 }
 
 /// Everything but how long it took.
-fn timeless(played: &Played) -> Vec<Body> {
+fn timeless(played: &PlayedTurn) -> Vec<EventBody> {
     let mut events = played.events.clone();
     for body in &mut events {
-        if let Body::ToolFinished { duration_ms, .. } | Body::ModelAnswered { duration_ms, .. } = body {
+        if let EventBody::ToolFinished { duration_ms, .. } | EventBody::ModelAnswered { duration_ms, .. } =
+            body
+        {
             *duration_ms = 0;
         }
     }
@@ -39,25 +45,25 @@ fn timeless(played: &Played) -> Vec<Body> {
 fn a_recording_gives_the_same_events_again() {
     let tape = Arc::new(Mutex::new(String::new()));
     let writes = Arc::clone(&tape);
-    let source = Replay::new(STORY.parse::<Cassette>().unwrap(), Normaliser::default());
-    let recorder = Recorder::new(source, Normaliser::default(), move |text| {
+    let source = ReplayProvider::new(STORY.parse::<Cassette>().unwrap(), Normaliser::default());
+    let recorder = RecordingProvider::new(source, Normaliser::default(), move |text| {
         writes.lock().unwrap().push_str(text);
         Ok(())
     });
     let first_hands = hands();
-    let first = Stage::new(settings("execute"), &first_hands).with(
+    let first = TurnStage::new(settings("execute"), &first_hands).with(
         &recorder,
-        Conversation::default(),
+        AgentConversation::default(),
         Some("Go."),
         vec![],
     );
     let recorded: Cassette = tape.lock().unwrap().parse().unwrap();
     assert!(recorded.turns.iter().all(|turn| turn.asked.is_some()));
-    let replay = Replay::new(recorded, Normaliser::default());
+    let replay = ReplayProvider::new(recorded, Normaliser::default());
     let second_hands = hands();
-    let second = Stage::new(settings("execute"), &second_hands).with(
+    let second = TurnStage::new(settings("execute"), &second_hands).with(
         &replay,
-        Conversation::default(),
+        AgentConversation::default(),
         Some("Go."),
         vec![],
     );

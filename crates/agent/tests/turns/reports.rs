@@ -1,18 +1,18 @@
 //! Structured artifacts: checked at once, written only when right, and asked for when missing.
 
-use holon_agent::Reason;
-use holon_core::artifact::plan::Plan;
-use holon_core::artifact::review::{Location, Review};
+use holon_agent::TurnEndReason;
+use holon_core::artifact::plan::PlanDocument;
+use holon_core::artifact::review::{LocationCheck, ReviewReport};
 use holon_core::artifact::{read, validate};
 
-use crate::memory::Memory;
-use crate::stage::{Stage, own_profile, settings};
+use crate::memory::InMemoryExecutor;
+use crate::stage::{TurnStage, own_profile, settings};
 
 /// Plays a mode and gives its hands, after checking every artifact that was written.
-fn play(mode: &str, cassette: &str) -> Memory {
-    let hands = Memory { read_only: true, ..Memory::default() };
-    let played = Stage::new(settings(mode), &hands).play(cassette);
-    assert!(matches!(played.ended.reason, Reason::Finished(_)), "{:?}", played.ended);
+fn play(mode: &str, cassette: &str) -> InMemoryExecutor {
+    let hands = InMemoryExecutor { read_only: true, ..InMemoryExecutor::default() };
+    let played = TurnStage::new(settings(mode), &hands).play(cassette);
+    assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)), "{:?}", played.ended);
     for name in &settings(mode).required {
         if name != "diff.patch" {
             let text =
@@ -50,15 +50,15 @@ fn a_plan_becomes_a_text_and_a_list_of_steps() {
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
-    let plan: Plan = read(hands.file("/holon/output/plan.json").unwrap().as_bytes()).unwrap();
+    let plan: PlanDocument = read(hands.file("/holon/output/plan.json").unwrap().as_bytes()).unwrap();
     assert_eq!((plan.steps.len(), plan.steps[1].depends_on[0].as_str()), (2, "lex"));
     play("architect", &format!("{PLAN}- tool: finish\n  args: {{ summary: Planned. }}"));
 }
 
 #[test]
 fn problems_are_named_and_nothing_is_written_until_they_are_mended() {
-    let hands = Memory::default();
-    Stage::new(settings("plan"), &hands).play(&format!(
+    let hands = InMemoryExecutor::default();
+    TurnStage::new(settings("plan"), &hands).play(&format!(
         "
 - tool: report_plan
   args:
@@ -100,9 +100,12 @@ fn findings_keep_their_hands_off_what_the_host_sets() {
     - finish: { summary: One bug. }
 ",
     );
-    let review: Review = read(hands.file("/holon/output/review.json").unwrap().as_bytes()).unwrap();
+    let review: ReviewReport = read(hands.file("/holon/output/review.json").unwrap().as_bytes()).unwrap();
     assert_eq!((review.base, review.findings.len()), (None, 2));
-    assert_eq!((review.findings[0].fingerprint.as_str(), review.findings[0].location), ("", Location::None));
+    assert_eq!(
+        (review.findings[0].fingerprint.as_str(), review.findings[0].location),
+        ("", LocationCheck::None)
+    );
 }
 
 #[test]
@@ -147,8 +150,8 @@ fn artifacts_of_ones_own_have_a_tool_too() {
         own_profile("name = 'own'\nextends = 'plan'\n[artifacts]\nrequired = ['report.html', 'data.json']\n");
     settings.required = settings.profile.artifacts.required.clone();
     settings.optional = Vec::new();
-    let hands = Memory::default();
-    let played = Stage::new(settings, &hands).play(&format!(
+    let hands = InMemoryExecutor::default();
+    let played = TurnStage::new(settings, &hands).play(&format!(
         "{PLAN}
 - tools:
     - report: {{ name: report.html, content: <p>Fine.</p> }}
@@ -158,6 +161,6 @@ fn artifacts_of_ones_own_have_a_tool_too() {
   tools: [{{ report: {{ name: data.json, content: {{ a: 1 }} }} }}, {{ finish: {{ summary: x }} }}]
 "
     ));
-    assert!(matches!(played.ended.reason, Reason::Finished(_)));
+    assert!(matches!(played.ended.reason, TurnEndReason::Finished(_)));
     assert!(hands.file("/holon/output/data.json").unwrap().contains("\"a\": 1"));
 }

@@ -2,40 +2,41 @@
 
 use std::sync::{Arc, Mutex};
 
-use holon_agent::mcp::{ServerConfig, Servers};
-use holon_agent::{Agent, Conversation, Reason};
-use holon_core::event::Body;
+use holon_agent::mcp::{McpServerConfig, McpServers};
+use holon_agent::{AgentConversation, NativeAgent, TurnEndReason};
+use holon_core::event::EventBody;
 use holon_core::policy::ToolClass;
-use holon_hands::Local;
-use holon_model::{Cancel, Cassette, Normaliser, Part, Replay};
+use holon_hands::LocalExecutor;
+use holon_model::{Cassette, MessagePart, ModelCancel, Normaliser, ReplayProvider};
 
 use crate::stage::settings;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/mcp/tests/server.py");
 
 /// Plays a turn with a server that has a tool `echo`, declared read-only, and a tool `fail`, which is not.
-async fn play(mode: &str, cassette: &str) -> (Vec<String>, Vec<Body>) {
+async fn play(mode: &str, cassette: &str) -> (Vec<String>, Vec<EventBody>) {
     let folder = tempfile::tempdir().unwrap();
-    let hands = Arc::new(Local::new(folder.path()).keep_output_in(folder.path().join("kept")));
+    let hands = Arc::new(LocalExecutor::new(folder.path()).keep_output_in(folder.path().join("kept")));
     let argv = ["python3", "-S", SCRIPT, "well"].map(str::to_owned).to_vec();
-    let config = ServerConfig { name: "one".into(), argv, ..ServerConfig::default() };
-    let servers = Servers::start(hands.clone(), &[config]).await;
+    let config = McpServerConfig { name: "one".into(), argv, ..McpServerConfig::default() };
+    let servers = McpServers::start(hands.clone(), &[config]).await;
     assert_eq!(servers.troubles(), []);
     let mut settings = settings(mode);
     settings.output = folder.path().join("out").display().to_string();
-    let replay = Replay::new(cassette.parse::<Cassette>().unwrap(), Normaliser::default());
+    let replay = ReplayProvider::new(cassette.parse::<Cassette>().unwrap(), Normaliser::default());
     let events = Mutex::new(Vec::new());
-    let watcher = |body: Body| events.lock().unwrap().push(body);
-    let cancel = Cancel::default();
-    let agent =
-        Agent::new(&replay, hands.as_ref(), &settings, &cancel).watched_by(&watcher).served_by(&servers);
-    let mut conversation = Conversation::default();
+    let watcher = |body: EventBody| events.lock().unwrap().push(body);
+    let cancel = ModelCancel::default();
+    let agent = NativeAgent::new(&replay, hands.as_ref(), &settings, &cancel)
+        .watched_by(&watcher)
+        .served_by(&servers);
+    let mut conversation = AgentConversation::default();
     let ended = agent.turn(&mut conversation, "Use the server.").await;
-    assert!(matches!(ended.reason, Reason::Finished(_)), "{ended:?}");
+    assert!(matches!(ended.reason, TurnEndReason::Finished(_)), "{ended:?}");
     servers.close().await;
     let parts = conversation.messages.into_iter().flat_map(|message| message.parts);
     let results = parts.filter_map(|part| match part {
-        Part::Result(result) => Some(result.text),
+        MessagePart::Result(result) => Some(result.text),
         _ => None,
     });
     (results.collect(), events.into_inner().unwrap())
@@ -54,7 +55,7 @@ async fn a_mode_that_allows_them_has_all_tools() {
     let classes: Vec<ToolClass> = events
         .iter()
         .filter_map(|body| match body {
-            Body::ToolProposed { class, .. } => Some(*class),
+            EventBody::ToolProposed { class, .. } => Some(*class),
             _ => None,
         })
         .collect();

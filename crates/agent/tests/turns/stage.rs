@@ -2,69 +2,71 @@
 
 use std::sync::Mutex;
 
-use holon_agent::{Agent, Answer, Conversation, Ended, Person, Settings, Steward};
+use holon_agent::{
+    AgentConversation, NativeAgent, PersonPrompt, PersonReply, SupervisorHook, TurnResult, TurnSettings,
+};
 use holon_core::Profile;
-use holon_core::event::Body;
-use holon_core::mode::{Catalog, Source};
-use holon_core::policy::Verdict;
-use holon_hands::Hands;
-use holon_model::{Cancel, Cassette, Message, Normaliser, Part, Provider, Replay};
+use holon_core::event::EventBody;
+use holon_core::mode::{ModeCatalog, ModeSource};
+use holon_core::policy::ToolVerdict;
+use holon_hands::ToolExecutor;
+use holon_model::{Cassette, MessagePart, ModelCancel, ModelMessage, Normaliser, Provider, ReplayProvider};
 
 /// A built-in profile.
 pub(crate) fn profile(mode: &str) -> Profile {
-    Catalog::builtin().unwrap().resolve(mode).unwrap()
+    ModeCatalog::builtin().unwrap().resolve(mode).unwrap()
 }
 
 /// A profile of the user's own.
 pub(crate) fn own_profile(text: &str) -> Profile {
-    let mut catalog = Catalog::builtin().unwrap();
-    catalog.add(Source::User, "own.toml", text).unwrap();
+    let mut catalog = ModeCatalog::builtin().unwrap();
+    catalog.add(ModeSource::User, "own.toml", text).unwrap();
     catalog.resolve("own").unwrap()
 }
 
-pub(crate) fn settings(mode: &str) -> Settings {
-    Settings::for_run(profile(mode), "Work.", "some-model")
+pub(crate) fn settings(mode: &str) -> TurnSettings {
+    TurnSettings::for_run(profile(mode), "Work.", "some-model")
 }
 
-pub(crate) fn chat(mode: &str) -> Settings {
-    Settings::for_chat(profile(mode), "Talk.", "some-model")
+pub(crate) fn chat(mode: &str) -> TurnSettings {
+    TurnSettings::for_chat(profile(mode), "Talk.", "some-model")
 }
 
 /// What a turn is played with.
-pub(crate) struct Stage<'a> {
-    pub(crate) settings: Settings,
-    pub(crate) hands: &'a dyn Hands,
-    pub(crate) person: Option<&'a dyn Person>,
-    pub(crate) steward: Option<&'a dyn Steward>,
-    pub(crate) cancel: Cancel,
+pub(crate) struct TurnStage<'a> {
+    pub(crate) settings: TurnSettings,
+    pub(crate) hands: &'a dyn ToolExecutor,
+    pub(crate) person: Option<&'a dyn PersonPrompt>,
+    pub(crate) steward: Option<&'a dyn SupervisorHook>,
+    pub(crate) cancel: ModelCancel,
 }
 
 /// What came of it.
-pub(crate) struct Played {
-    pub(crate) ended: Ended,
-    pub(crate) conversation: Conversation,
-    pub(crate) events: Vec<Body>,
+pub(crate) struct PlayedTurn {
+    pub(crate) ended: TurnResult,
+    pub(crate) conversation: AgentConversation,
+    pub(crate) events: Vec<EventBody>,
 }
 
-impl<'a> Stage<'a> {
-    pub(crate) fn new(settings: Settings, hands: &'a dyn Hands) -> Self {
-        Self { settings, hands, person: None, steward: None, cancel: Cancel::default() }
+impl<'a> TurnStage<'a> {
+    pub(crate) fn new(settings: TurnSettings, hands: &'a dyn ToolExecutor) -> Self {
+        Self { settings, hands, person: None, steward: None, cancel: ModelCancel::default() }
     }
 
     /// Plays a whole cassette for one message.
-    pub(crate) fn play(&self, cassette: &str) -> Played {
-        self.go_on(cassette, Conversation::default(), Some("Do the work."), Vec::new())
+    pub(crate) fn play(&self, cassette: &str) -> PlayedTurn {
+        self.go_on(cassette, AgentConversation::default(), Some("Do the work."), Vec::new())
     }
 
     /// Plays a cassette for a further message, or for answers.
     pub(crate) fn go_on(
         &self,
         cassette: &str,
-        conversation: Conversation,
+        conversation: AgentConversation,
         message: Option<&str>,
-        answers: Vec<Answer>,
-    ) -> Played {
-        let replay = Replay::new(cassette.parse::<Cassette>().unwrap(), Normaliser::default());
+        answers: Vec<PersonReply>,
+    ) -> PlayedTurn {
+        let replay = ReplayProvider::new(cassette.parse::<Cassette>().unwrap(), Normaliser::default());
         let played = self.with(&replay, conversation, message, answers);
         assert_eq!(
             replay.left(),
@@ -79,13 +81,14 @@ impl<'a> Stage<'a> {
     pub(crate) fn with(
         &self,
         model: &dyn Provider,
-        mut conversation: Conversation,
+        mut conversation: AgentConversation,
         message: Option<&str>,
-        answers: Vec<Answer>,
-    ) -> Played {
+        answers: Vec<PersonReply>,
+    ) -> PlayedTurn {
         let events = Mutex::new(Vec::new());
-        let watcher = |body: Body| events.lock().unwrap().push(body);
-        let mut agent = Agent::new(model, self.hands, &self.settings, &self.cancel).watched_by(&watcher);
+        let watcher = |body: EventBody| events.lock().unwrap().push(body);
+        let mut agent =
+            NativeAgent::new(model, self.hands, &self.settings, &self.cancel).watched_by(&watcher);
         if let Some(person) = self.person {
             agent = agent.asking(person);
         }
@@ -103,12 +106,12 @@ impl<'a> Stage<'a> {
             assert_answered(&conversation.messages);
         }
         let events = std::mem::take(&mut *events.lock().unwrap());
-        Played { ended, conversation, events }
+        PlayedTurn { ended, conversation, events }
     }
 }
 
 /// Every call has its result in the next message.
-fn assert_answered(messages: &[Message]) {
+fn assert_answered(messages: &[ModelMessage]) {
     for (at, message) in messages.iter().enumerate() {
         let calls: Vec<&str> = message.calls().map(|call| call.id.as_str()).collect();
         if !calls.is_empty() {
@@ -118,24 +121,24 @@ fn assert_answered(messages: &[Message]) {
     }
 }
 
-fn results(message: &Message) -> Vec<(String, String)> {
+fn results(message: &ModelMessage) -> Vec<(String, String)> {
     let results = message.parts.iter().filter_map(|part| match part {
-        Part::Result(result) => Some((result.call_id.clone(), result.text.clone())),
+        MessagePart::Result(result) => Some((result.call_id.clone(), result.text.clone())),
         _ => None,
     });
     results.collect()
 }
 
-impl Played {
+impl PlayedTurn {
     /// The texts of all results, in order.
     pub(crate) fn results(&self) -> Vec<String> {
         self.conversation.messages.iter().flat_map(results).map(|(_, text)| text).collect()
     }
 
     /// Every decision, in order.
-    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+    pub(crate) fn verdicts(&self) -> Vec<ToolVerdict> {
         let verdicts = self.events.iter().filter_map(|body| match body {
-            Body::ToolDecided { verdict, .. } => Some(*verdict),
+            EventBody::ToolDecided { verdict, .. } => Some(*verdict),
             _ => None,
         });
         verdicts.collect()
@@ -143,6 +146,6 @@ impl Played {
 
     /// Tools that came back.
     pub(crate) fn finished(&self) -> usize {
-        self.events.iter().filter(|body| matches!(body, Body::ToolFinished { .. })).count()
+        self.events.iter().filter(|body| matches!(body, EventBody::ToolFinished { .. })).count()
     }
 }

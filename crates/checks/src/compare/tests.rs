@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn ran(exit: i32, cases: &[(&str, CaseState)]) -> Ran {
+fn ran(exit: i32, cases: &[(&str, CaseState)]) -> CheckExecution {
     let of = |state| cases.iter().filter(|(_, known)| *known == state).count() as u32;
-    let report = Report {
+    let report = RunnerReport {
         passed: of(CaseState::Passed),
         failed: of(CaseState::Failed),
         skipped: of(CaseState::Skipped),
@@ -16,14 +16,14 @@ fn ran(exit: i32, cases: &[(&str, CaseState)]) -> Ran {
         cases: cases.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect(),
         diagnostics: 0,
     };
-    Ran { exit: Some(exit), report, ..Ran::default() }
+    CheckExecution { exit: Some(exit), report, ..CheckExecution::default() }
 }
 
 const P: CaseState = CaseState::Passed;
 const F: CaseState = CaseState::Failed;
 const S: CaseState = CaseState::Skipped;
 
-fn changed(result: Ran) -> CheckEvidence {
+fn changed(result: CheckExecution) -> CheckEvidence {
     CheckEvidence { result, changed: true, ..CheckEvidence::default() }
 }
 
@@ -35,8 +35,8 @@ fn a_green_check_whose_definitions_are_untouched_needs_nothing_else() {
 
 #[test]
 fn inv_18_a_check_that_falls_silent_on_the_way_has_not_passed() {
-    let said = |exit: i32, text: &str| Ran { told: Told::of(text), ..ran(exit, &[]) };
-    let verdict = |before: &Ran, now: &str, ends_process: bool| {
+    let said = |exit: i32, text: &str| CheckExecution { told: PrintedLines::of(text), ..ran(exit, &[]) };
+    let verdict = |before: &CheckExecution, now: &str, ends_process: bool| {
         let baseline = Some(before.clone());
         CheckEvidence { baseline, ends_process, ..changed(said(0, now)) }.verdict().0
     };
@@ -83,7 +83,7 @@ fn inv_18_green_only_as_changed_is_not_passed() {
 
 #[test]
 fn inv_18_a_runner_that_went_quiet_is_not_passed() {
-    let mut evidence = CheckEvidence { runner: Some(Runner::Pytest), ..changed(ran(0, &[])) };
+    let mut evidence = CheckEvidence { runner: Some(TestRunner::Pytest), ..changed(ran(0, &[])) };
     assert_eq!(evidence.needed(), Some(NeededRun::Baseline));
     evidence.baseline = Some(ran(1, &[("a", F), ("b", P)]));
     assert_eq!(evidence.verdict().0, CheckVerdict::NoLongerRun);
@@ -100,7 +100,7 @@ fn inv_18_a_runner_that_went_quiet_is_not_passed() {
 
 #[test]
 fn a_check_that_names_only_what_fails_is_silent_when_nothing_does() {
-    for runner in [None, Some(Runner::Make)] {
+    for runner in [None, Some(TestRunner::Make)] {
         let mut evidence = CheckEvidence { runner, ..changed(ran(0, &[])) };
         evidence.baseline = Some(ran(1, &[("a", F)]));
         let (verdict, differences) = evidence.verdict();
@@ -143,10 +143,10 @@ fn inv_18_fewer_cases_or_more_left_out_than_before_is_said() {
     evidence.baseline = Some(ran(0, &[("a", S), ("b", P)]));
     assert_eq!(evidence.verdict().0, CheckVerdict::Passed, "it was left out before");
     // Where the tree before is known anyway, counts are compared; one case may fail more than once.
-    let counted = |exit, passed, failed| Ran {
+    let counted = |exit, passed, failed| CheckExecution {
         exit: Some(exit),
-        report: Report { passed, failed, ..Report::default() },
-        ..Ran::default()
+        report: RunnerReport { passed, failed, ..RunnerReport::default() },
+        ..CheckExecution::default()
     };
     let mut evidence = changed(counted(0, 1, 0));
     evidence.baseline = Some(counted(1, 1, 1));
@@ -157,7 +157,7 @@ fn inv_18_fewer_cases_or_more_left_out_than_before_is_said() {
 
 #[test]
 fn inv_18_a_check_that_is_rewritten_while_it_runs_decides_nothing() {
-    let rewrites = |mut ran: Ran| {
+    let rewrites = |mut ran: CheckExecution| {
         ran.rewritten.insert("test.sh".to_owned());
         ran
     };
@@ -189,16 +189,16 @@ fn red_before_and_after_is_nobodys_fault() {
     assert_eq!(unknown.verdict().0, CheckVerdict::FailingAsBefore);
     let other = CheckEvidence { baseline: Some(ran(2, &[])), ..changed(ran(1, &[])) };
     assert_eq!(other.verdict().0, CheckVerdict::Broken);
-    let ended = CheckEvidence { baseline: Some(Ran::default()), ..changed(ran(1, &[])) };
+    let ended = CheckEvidence { baseline: Some(CheckExecution::default()), ..changed(ran(1, &[])) };
     assert_eq!(ended.verdict().0, CheckVerdict::Failed);
 }
 
 #[test]
 fn more_failures_than_before_are_broken_also_where_nobody_names_them() {
-    let counted = |passed, failed| Ran {
+    let counted = |passed, failed| CheckExecution {
         exit: Some(1),
-        report: Report { passed, failed, ..Report::default() },
-        ..Ran::default()
+        report: RunnerReport { passed, failed, ..RunnerReport::default() },
+        ..CheckExecution::default()
     };
     let mut evidence = CheckEvidence { baseline: Some(counted(2, 1)), ..changed(counted(1, 2)) };
     assert_eq!(evidence.needed(), Some(NeededRun::Again), "it may be luck");
@@ -212,7 +212,7 @@ fn more_failures_than_before_are_broken_also_where_nobody_names_them() {
 
 #[test]
 fn what_was_well_and_is_not_said_any_more_is_broken_also_where_something_else_was_red() {
-    let said = |text: &str| Ran { told: Told::of(text), ..ran(1, &[]) };
+    let said = |text: &str| CheckExecution { told: PrintedLines::of(text), ..ran(1, &[]) };
     let before = said("ok high\nok low\nnot right: name\n");
     let verdict =
         |now: &str| CheckEvidence { baseline: Some(before.clone()), ..changed(said(now)) }.verdict().0;
@@ -260,14 +260,15 @@ fn a_case_that_is_skipped_now_does_not_run_any_more() {
 
 #[test]
 fn never_more_than_two_further_runs() {
-    let greens = [ran(0, &[("a", P)]), ran(0, &[]), ran(1, &[("a", F)]), ran(1, &[]), Ran::default()];
+    let greens =
+        [ran(0, &[("a", P)]), ran(0, &[]), ran(1, &[("a", F)]), ran(1, &[]), CheckExecution::default()];
     for (touched, ends_process) in [(false, false), (true, false), (false, true), (true, true)] {
         for first in &greens {
             for other in &greens {
                 let mut evidence = CheckEvidence {
                     touched,
                     ends_process,
-                    runner: Some(Runner::Cargo),
+                    runner: Some(TestRunner::Cargo),
                     ..changed(first.clone())
                 };
                 let mut runs = 0;

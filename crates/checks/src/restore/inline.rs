@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::scan;
-use crate::definition::{Inline, InlineForm};
+use crate::definition::{InlineForm, InlineRule};
 
 /// What became of a file whose tests are put back.
-pub(crate) enum Grafted {
+pub(crate) enum GraftOutcome {
     /// Its tests are as they were.
     Same,
     /// The new code with the old tests.
@@ -17,7 +17,7 @@ pub(crate) enum Grafted {
 }
 
 /// The tests of a text, each in one line without regard to spaces.
-pub(crate) fn tests(rule: &Inline, text: &str) -> BTreeSet<String> {
+pub(crate) fn tests(rule: &InlineRule, text: &str) -> BTreeSet<String> {
     match rule.form {
         InlineForm::RustDocs => rust_examples(text).into_iter().collect(),
         InlineForm::PythonDocs => python_examples(text).into_iter().collect(),
@@ -25,7 +25,7 @@ pub(crate) fn tests(rule: &Inline, text: &str) -> BTreeSet<String> {
     }
 }
 
-pub(crate) fn graft(rule: &Inline, base: &str, result: &str) -> Grafted {
+pub(crate) fn graft(rule: &InlineRule, base: &str, result: &str) -> GraftOutcome {
     match rule.form {
         InlineForm::RustDocs => beside(rust_examples(base), &rust_examples(result), result, rust_example),
         InlineForm::PythonDocs => {
@@ -40,7 +40,7 @@ pub(crate) fn squeezed(text: &str) -> String {
 }
 
 /// A text without its tests.
-pub(crate) fn without_tests(rule: &Inline, text: &str) -> String {
+pub(crate) fn without_tests(rule: &InlineRule, text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for range in spans(rule, text) {
@@ -53,7 +53,7 @@ pub(crate) fn without_tests(rule: &Inline, text: &str) -> String {
 
 /// A text without those of its tests that lie in files of their own which `is_gone` says are not there.
 pub(crate) fn without_gone_modules(
-    rule: &Inline,
+    rule: &InlineRule,
     text: &str,
     is_gone: impl Fn(&str) -> bool,
 ) -> Option<String> {
@@ -72,13 +72,13 @@ pub(crate) fn without_gone_modules(
     (at > 0).then_some(out)
 }
 
-fn items(rule: &Inline, base: &str, result: &str) -> Grafted {
+fn items(rule: &InlineRule, base: &str, result: &str) -> GraftOutcome {
     let (old, new) = (spans(rule, base), spans(rule, result));
     let texts = |ranges: &[Range<usize>], of: &str| -> Vec<String> {
         ranges.iter().map(|range| squeezed(&of[range.clone()])).collect()
     };
     if texts(&old, base) == texts(&new, result) {
-        return Grafted::Same;
+        return GraftOutcome::Same;
     }
     let rust = rule.form == InlineForm::RustItems;
     let outermost = |range: &Range<usize>, of: &str| match rule.form {
@@ -86,7 +86,7 @@ fn items(rule: &Inline, base: &str, result: &str) -> Grafted {
         _ => scan::depth_at(of, range.start, rust) == 0,
     };
     if old.iter().any(|range| !outermost(range, base)) || new.iter().any(|range| !outermost(range, result)) {
-        return Grafted::Impossible;
+        return GraftOutcome::Impossible;
     }
     let mut text = String::with_capacity(result.len() + base.len() / 2);
     let mut at = 0;
@@ -103,11 +103,11 @@ fn items(rule: &Inline, base: &str, result: &str) -> Grafted {
         text.push_str(base[range].trim_end());
         text.push('\n');
     }
-    Grafted::Text(text)
+    GraftOutcome::Text(text)
 }
 
 /// Where tests are, in order, none inside another.
-fn spans(rule: &Inline, text: &str) -> Vec<Range<usize>> {
+fn spans(rule: &InlineRule, text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     if matches!(rule.form, InlineForm::RustDocs | InlineForm::PythonDocs) {
         return found;
@@ -208,16 +208,16 @@ pub(crate) fn end_of_indented(text: &str, from: usize) -> usize {
 }
 
 /// Old examples that the result does not have, put beside the new code.
-fn beside(old: Vec<String>, new: &[String], result: &str, write: fn(usize, &str) -> String) -> Grafted {
+fn beside(old: Vec<String>, new: &[String], result: &str, write: fn(usize, &str) -> String) -> GraftOutcome {
     let lost: Vec<&String> = old.iter().filter(|example| !new.contains(example)).collect();
     if lost.is_empty() {
-        return Grafted::Same;
+        return GraftOutcome::Same;
     }
     let mut text = result.to_owned();
     for (number, example) in lost.into_iter().enumerate() {
         text.push_str(&write(number + 1, example));
     }
-    Grafted::Text(text)
+    GraftOutcome::Text(text)
 }
 
 /// Code in documentation comments that is run.
@@ -291,9 +291,9 @@ mod tests {
         let mut changed = false;
         for rule in RULES.inline(path) {
             match graft(rule, base, &text) {
-                Grafted::Same => {}
-                Grafted::Text(grafted) => (text, changed) = (grafted, true),
-                Grafted::Impossible => return None,
+                GraftOutcome::Same => {}
+                GraftOutcome::Text(grafted) => (text, changed) = (grafted, true),
+                GraftOutcome::Impossible => return None,
             }
         }
         Some(if changed { text } else { "same".to_owned() })

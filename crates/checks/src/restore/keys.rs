@@ -2,22 +2,22 @@
 
 use serde_json::{Map, Value};
 
-use crate::definition::Keys;
+use crate::definition::KeySelection;
 
-pub(super) fn json(keys: &Keys, base: &str, result: &str) -> Option<String> {
+pub(super) fn json(keys: &KeySelection, base: &str, result: &str) -> Option<String> {
     let (old, new): (Value, Value) = (serde_json::from_str(base).ok()?, serde_json::from_str(result).ok()?);
     let merged = merged(keys, &old, &new)?;
     if merged == new { Some(result.to_owned()) } else { serde_json::to_string_pretty(&merged).ok() }
 }
 
-pub(super) fn toml(keys: &Keys, base: &str, result: &str) -> Option<String> {
+pub(super) fn toml(keys: &KeySelection, base: &str, result: &str) -> Option<String> {
     let read = |text: &str| toml::from_str::<Value>(text).ok();
     let (old, new) = (read(base)?, read(result)?);
     let merged = merged(keys, &old, &new)?;
     if merged == new { Some(result.to_owned()) } else { toml::to_string(&merged).ok() }
 }
 
-fn merged(keys: &Keys, old: &Value, new: &Value) -> Option<Value> {
+fn merged(keys: &KeySelection, old: &Value, new: &Value) -> Option<Value> {
     let mut merged = new.clone();
     for key in &keys.keys {
         let path: Vec<&str> = key.split('.').collect();
@@ -66,8 +66,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn keys() -> Keys {
-        Keys { keys: vec!["scripts".into(), "tool.pytest".into()], pinned: vec!["dev".into()] }
+    fn keys() -> KeySelection {
+        KeySelection { keys: vec!["scripts".into(), "tool.pytest".into()], pinned: vec!["dev".into()] }
     }
 
     #[test]

@@ -10,19 +10,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::{Regex, RegexBuilder};
 
-use crate::definition::Form;
+use crate::definition::RestoreForm;
 
 /// The text with what defines checks from the base and the rest from the result; nothing where only the whole base will do.
 /// `sources` are files the change adds that define nothing.
-pub(crate) fn merged(form: &Form, base: &str, result: &str, sources: &BTreeSet<&str>) -> Option<String> {
+pub(crate) fn merged(
+    form: &RestoreForm,
+    base: &str,
+    result: &str,
+    sources: &BTreeSet<&str>,
+) -> Option<String> {
     match form {
-        Form::Whole => None,
-        Form::Words => Some(words::merged(base, result, sources)),
-        Form::Json(keys) => keys::json(keys, base, result),
-        Form::Toml(keys) => keys::toml(keys, base, result),
-        Form::Sections(pattern) => sections(&Regex::new(pattern).ok()?, base, result),
-        Form::Lines(pattern) => lines(&Regex::new(pattern).ok()?, base, result),
-        Form::Parts(wanted) => parts::merged(wanted, base, result),
+        RestoreForm::Whole => None,
+        RestoreForm::Words => Some(words::merged(base, result, sources)),
+        RestoreForm::Json(keys) => keys::json(keys, base, result),
+        RestoreForm::Toml(keys) => keys::toml(keys, base, result),
+        RestoreForm::Sections(pattern) => sections(&Regex::new(pattern).ok()?, base, result),
+        RestoreForm::Lines(pattern) => lines(&Regex::new(pattern).ok()?, base, result),
+        RestoreForm::Parts(wanted) => parts::merged(wanted, base, result),
     }
 }
 

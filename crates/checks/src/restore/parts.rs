@@ -1,11 +1,11 @@
 //! Build files of which only some parts may change: dependencies, and nothing that steers tests.
 
-use crate::definition::{PartStyle, Parts};
+use crate::definition::{PartSelection, PartStyle};
 
 use super::{by_line, scan};
 
 /// The base with the named parts of the result; nothing when one of them has become something that steers tests.
-pub(super) fn merged(wanted: &Parts, base: &str, result: &str) -> Option<String> {
+pub(super) fn merged(wanted: &PartSelection, base: &str, result: &str) -> Option<String> {
     let steers = by_line(&wanted.unless)?;
     let mut text = base.to_owned();
     for name in &wanted.names {
@@ -93,8 +93,8 @@ fn element(name: &str, text: &str) -> Option<std::ops::Range<usize>> {
 mod tests {
     use super::*;
 
-    fn parts(style: PartStyle, name: &str) -> Parts {
-        Parts { names: vec![name.into()], style, unless: "(?i)skip|enabled".into() }
+    fn parts(style: PartStyle, name: &str) -> PartSelection {
+        PartSelection { names: vec![name.into()], style, unless: "(?i)skip|enabled".into() }
     }
 
     #[test]

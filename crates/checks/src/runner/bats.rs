@@ -1,9 +1,9 @@
 //! bats, in its pretty form; its TAP form is TAP.
 
-use super::{Report, count_before, plain};
+use super::{RunnerReport, count_before, plain};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut summed = false;
     for line in output.lines().map(plain) {
         let text = line.trim();
@@ -26,5 +26,5 @@ pub(super) fn read(output: &str) -> Report {
             report.passed = all.saturating_sub(report.failed).saturating_sub(report.skipped);
         }
     }
-    if summed { report } else { Report::default() }
+    if summed { report } else { RunnerReport::default() }
 }

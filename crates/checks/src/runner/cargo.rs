@@ -1,10 +1,10 @@
 //! `cargo test` and `cargo nextest`.
 
-use super::{CaseState, Report, count_before, plain};
+use super::{CaseState, RunnerReport, count_before, plain};
 
 /// The plain harness: one `test result:` line per binary.
-pub(super) fn test(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn test(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let (mut examples, mut cases) = (Vec::new(), Vec::new());
     for line in output.lines().map(plain) {
         if let Some(result) = line.trim_start().strip_prefix("test result:") {
@@ -36,7 +36,7 @@ pub(super) fn test(output: &str) -> Report {
     report
 }
 
-fn note(report: &mut Report, name: &str, outcome: &str) {
+fn note(report: &mut RunnerReport, name: &str, outcome: &str) {
     if let Some(state) = state(outcome) {
         report.case(name, state);
     }
@@ -56,8 +56,8 @@ fn example(name: &str) -> Option<(String, u64)> {
 }
 
 /// Nextest: a line per case, a summary at the end.
-pub(super) fn nextest(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn nextest(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     for line in output.lines().map(plain) {
         let line = line.trim_start();
         if line.starts_with("Summary [") {

@@ -1,9 +1,9 @@
 //! CMake's ctest.
 
-use super::{Report, count_before, plain};
+use super::{RunnerReport, count_before, plain};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut summed = false;
     let (mut skipped, mut disabled): (u32, u32) = (0, 0);
     for line in output.lines().map(plain) {
@@ -30,7 +30,7 @@ pub(super) fn read(output: &str) -> Report {
             }
         }
     }
-    if !summed { Report::default() } else { report }
+    if !summed { RunnerReport::default() } else { report }
 }
 
 /// `1/2 Test #1: parse ....***Failed  0.00 sec`

@@ -1,9 +1,9 @@
 //! `dotnet test`.
 
-use super::{Report, count_after, plain, untimed};
+use super::{RunnerReport, count_after, plain, untimed};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut summed = false;
     for line in output.lines().map(plain) {
         let text = line.trim();
@@ -19,7 +19,7 @@ pub(super) fn read(output: &str) -> Report {
             report.skip(untimed(case));
         }
     }
-    if summed { report } else { Report::default() }
+    if summed { report } else { RunnerReport::default() }
 }
 
 /// `Failed Calc.Tests.Adds [3 ms]`: the time tells it from prose.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{CaseState, Report, plain};
+use super::{CaseState, RunnerReport, plain};
 
-pub(super) fn read(output: &str) -> Report {
+pub(super) fn read(output: &str) -> RunnerReport {
     if output.lines().any(|line| line.starts_with("{\"") && line.contains("\"Action\":")) {
         return json(output);
     }
-    let mut report = Report::default();
+    let mut report = RunnerReport::default();
     // Cases come before the name of their package, and two packages may call theirs alike.
     let mut cases: Vec<(String, CaseState)> = Vec::new();
     let mut fine: u32 = 0;
@@ -47,7 +47,7 @@ pub(super) fn read(output: &str) -> Report {
 }
 
 /// Counts the cases of a package.
-fn take(report: &mut Report, cases: &mut Vec<(String, CaseState)>, package: &str) {
+fn take(report: &mut RunnerReport, cases: &mut Vec<(String, CaseState)>, package: &str) {
     for (case, state) in cases.drain(..) {
         let name = if package.is_empty() { case } else { format!("{package}.{case}") };
         report.case(&name, state);
@@ -61,18 +61,18 @@ fn take(report: &mut Report, cases: &mut Vec<(String, CaseState)>, package: &str
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Line {
+struct GoTestLine {
     action: String,
     #[serde(default)]
     package: String,
     test: Option<String>,
 }
 
-fn json(output: &str) -> Report {
-    let mut report = Report::default();
+fn json(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     // A package that fails without a failing case did not build.
     let mut packages: BTreeMap<String, (bool, bool)> = BTreeMap::new();
-    for line in output.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+    for line in output.lines().filter_map(|line| serde_json::from_str::<GoTestLine>(line).ok()) {
         let package = packages.entry(line.package.clone()).or_default();
         match (line.action.as_str(), &line.test) {
             ("pass", Some(test)) => {

@@ -1,9 +1,9 @@
 //! Gradle's test task.
 
-use super::{Report, count_before, plain};
+use super::{RunnerReport, count_before, plain};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut sum = None;
     for line in output.lines().map(plain) {
         let line = line.trim();

@@ -1,10 +1,10 @@
 //! jest and vitest.
 
 use super::headings::{Headings, indent};
-use super::{Report, count_before, plain, untimed};
+use super::{RunnerReport, count_before, plain, untimed};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut file = String::new();
     let mut summed = false;
     // jest lists the cases of a file right below its name.
@@ -64,7 +64,7 @@ pub(super) fn read(output: &str) -> Report {
         }
     }
     // Scripts print such marks, too; only these runners sum up like this.
-    if summed { report } else { Report::default() }
+    if summed { report } else { RunnerReport::default() }
 }
 
 /// `✓ case`, and what jest says before the names of those it leaves out.

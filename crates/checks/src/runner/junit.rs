@@ -1,13 +1,13 @@
 //! JUnit XML by a small scanner: tags and attributes are all that is needed.
 
-use super::Report;
+use super::RunnerReport;
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     if !output.contains("<testsuite") {
         return report;
     }
-    let mut case: Option<Case> = None;
+    let mut case: Option<JunitCase> = None;
     let mut rest = output;
     while let Some((tag, after)) = next_tag(rest) {
         rest = after;
@@ -16,7 +16,7 @@ pub(super) fn read(output: &str) -> Report {
             "testcase" => {
                 // One that was never closed ends where the next begins.
                 finish(&mut case, &mut report);
-                case = Some(Case { name: full_name(&tag), failed: false, skipped: false });
+                case = Some(JunitCase { name: full_name(&tag), failed: false, skipped: false });
                 if tag.empty {
                     finish(&mut case, &mut report);
                 }
@@ -30,19 +30,19 @@ pub(super) fn read(output: &str) -> Report {
     report
 }
 
-struct Case {
+struct JunitCase {
     name: String,
     failed: bool,
     skipped: bool,
 }
 
-fn mark(case: &mut Option<Case>, mark: impl FnOnce(&mut Case)) {
+fn mark(case: &mut Option<JunitCase>, mark: impl FnOnce(&mut JunitCase)) {
     if let Some(case) = case {
         mark(case);
     }
 }
 
-fn finish(case: &mut Option<Case>, report: &mut Report) {
+fn finish(case: &mut Option<JunitCase>, report: &mut RunnerReport) {
     let Some(case) = case.take() else { return };
     if case.failed {
         report.failed = report.failed.saturating_add(1);
@@ -56,7 +56,7 @@ fn finish(case: &mut Option<Case>, report: &mut Report) {
     }
 }
 
-struct Tag<'a> {
+struct XmlTag<'a> {
     name: &'a str,
     attributes: &'a str,
     closes: bool,
@@ -64,7 +64,7 @@ struct Tag<'a> {
 }
 
 /// The next tag; comments, declarations and CDATA are passed over.
-fn next_tag(text: &str) -> Option<(Tag<'_>, &str)> {
+fn next_tag(text: &str) -> Option<(XmlTag<'_>, &str)> {
     let mut rest = text;
     loop {
         let at = rest.find('<')?;
@@ -81,7 +81,7 @@ fn next_tag(text: &str) -> Option<(Tag<'_>, &str)> {
         let inside = inside.trim_matches('/').trim();
         let name_end = inside.find(char::is_whitespace).unwrap_or(inside.len());
         let (name, attributes) = inside.split_at(name_end);
-        return Some((Tag { name, attributes, closes, empty }, after));
+        return Some((XmlTag { name, attributes, closes, empty }, after));
     }
 }
 
@@ -102,7 +102,7 @@ fn tag_end(text: &str) -> Option<usize> {
     })
 }
 
-fn full_name(tag: &Tag<'_>) -> String {
+fn full_name(tag: &XmlTag<'_>) -> String {
     let name = attribute(tag.attributes, "name").unwrap_or_default();
     match attribute(tag.attributes, "classname").filter(|class| !class.is_empty()) {
         Some(class) => format!("{class}.{name}"),

@@ -1,11 +1,11 @@
 //! Maven's surefire and failsafe.
 
-use super::{Report, count_after, plain};
+use super::{RunnerReport, count_after, plain};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut sums = 0u32;
-    let mut per_class = Report::default();
+    let mut per_class = RunnerReport::default();
     for line in output.lines().map(plain) {
         let text =
             line.trim_start_matches("[INFO]").trim_start_matches("[ERROR]").trim_start_matches("[WARNING]");
@@ -29,7 +29,7 @@ pub(super) fn read(output: &str) -> Report {
     if sums == 0 {
         report.add(per_class.passed, per_class.failed, per_class.skipped);
     }
-    if report.total() == 0 { Report::default() } else { report }
+    if report.total() == 0 { RunnerReport::default() } else { report }
 }
 
 /// `com.x.ParseTest.empty -- Time elapsed: 0.01 s <<< FAILURE!` and the older `empty(com.x.ParseTest)  Time elapsed…`

@@ -1,9 +1,9 @@
 //! Minitest and test-unit.
 
-use super::{Report, count_before, plain};
+use super::{RunnerReport, count_before, plain};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut summed = false;
     let mut names_next = false;
     for line in output.lines().map(plain) {
@@ -32,7 +32,7 @@ pub(super) fn read(output: &str) -> Report {
             report.fail(case.split(": ").next().unwrap_or(case));
         }
     }
-    if summed { report } else { Report::default() }
+    if summed { report } else { RunnerReport::default() }
 }
 
 /// `CalcTest#test_adds = 0.00 s = .`

@@ -1,10 +1,10 @@
 //! mocha, in its spec form.
 
 use super::headings::{Headings, indent};
-use super::{Report, count_before, plain, untimed};
+use super::{RunnerReport, count_before, plain, untimed};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut summed = false;
     let mut suites = Headings::default();
     let mut heading: Option<String> = None;
@@ -39,7 +39,7 @@ pub(super) fn read(output: &str) -> Report {
             }
         }
     }
-    if summed { report } else { Report::default() }
+    if summed { report } else { RunnerReport::default() }
 }
 
 /// `1) name`

@@ -1,10 +1,10 @@
 //! `node --test`, in its spec form; its TAP form is TAP.
 
 use super::headings::{Headings, indent};
-use super::{CaseState, Report, count_after, plain, untimed};
+use super::{CaseState, RunnerReport, count_after, plain, untimed};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut suites = Headings::default();
     let mut summed = false;
     let mut cases = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn read(output: &str) -> Report {
         }
     }
     report.cases(cases);
-    if summed { report } else { Report::default() }
+    if summed { report } else { RunnerReport::default() }
 }
 
 /// A name without the directive behind it.

@@ -1,9 +1,9 @@
 //! PHPUnit.
 
-use super::{Report, count_after, count_before, plain, untimed};
+use super::{RunnerReport, count_after, count_before, plain, untimed};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut summed = false;
     let mut group = String::new();
     for line in output.lines().map(plain) {
@@ -37,7 +37,7 @@ pub(super) fn read(output: &str) -> Report {
             report.fail(case);
         }
     }
-    if summed { report } else { Report::default() }
+    if summed { report } else { RunnerReport::default() }
 }
 
 /// A line of `--testdox`: ` ✔ Good`, under the heading of its class.

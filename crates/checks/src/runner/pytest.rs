@@ -1,9 +1,9 @@
 //! pytest, by its short summary, its verbose lines and its last line.
 
-use super::{Report, count_before, plain};
+use super::{RunnerReport, count_before, plain};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     for line in output.lines().map(plain) {
         let line = line.trim();
         if let Some((outcome, case)) = told(line) {

@@ -1,9 +1,9 @@
 //! RSpec.
 
-use super::{Report, count_before, plain};
+use super::{RunnerReport, count_before, plain};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut summed = false;
     for line in output.lines().map(plain) {
         let line = line.trim();
@@ -23,5 +23,5 @@ pub(super) fn read(output: &str) -> Report {
             report.fail(case);
         }
     }
-    if summed { report } else { Report::default() }
+    if summed { report } else { RunnerReport::default() }
 }

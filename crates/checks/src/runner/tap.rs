@@ -1,15 +1,15 @@
 //! The Test Anything Protocol, with its subtests.
 
-use super::{CaseState, Report, plain};
+use super::{CaseState, RunnerReport, plain};
 
 /// One result that waits for the parent whose subtest it is.
-struct Waiting {
+struct PendingTapResult {
     indent: usize,
     name: String,
     state: CaseState,
 }
 
-pub(super) fn read(output: &str) -> Report {
+pub(super) fn read(output: &str) -> RunnerReport {
     let is_tap = output
         .lines()
         .take(400)
@@ -19,7 +19,7 @@ pub(super) fn read(output: &str) -> Report {
         return prove(output);
     }
     let mut cases: Vec<(String, CaseState)> = Vec::new();
-    let mut waiting: Vec<Waiting> = Vec::new();
+    let mut waiting: Vec<PendingTapResult> = Vec::new();
     // Notes in YAML may hold anything, also what looks like a result.
     let mut notes: Option<usize> = None;
     for line in output.lines().map(plain) {
@@ -42,7 +42,7 @@ pub(super) fn read(output: &str) -> Report {
         }
     }
     // What was cut off before its parent came belongs to nobody that is known.
-    let mut report = Report::default();
+    let mut report = RunnerReport::default();
     for (_, state) in &cases {
         match state {
             CaseState::Passed => report.add(1, 0, 0),
@@ -55,7 +55,7 @@ pub(super) fn read(output: &str) -> Report {
 }
 
 /// Reads a result, and takes its subtests in.
-fn settle(text: &str, indent: usize, waiting: &mut Vec<Waiting>) {
+fn settle(text: &str, indent: usize, waiting: &mut Vec<PendingTapResult>) {
     let (ok, rest) = match (text.strip_prefix("ok"), text.strip_prefix("not ok")) {
         (Some(rest), _) => (true, rest),
         (_, Some(rest)) => (false, rest),
@@ -75,7 +75,7 @@ fn settle(text: &str, indent: usize, waiting: &mut Vec<Waiting>) {
     let first = waiting.iter().rposition(|one| one.indent <= indent).map_or(0, |at| at + 1);
     let inner = waiting.split_off(first);
     if inner.is_empty() || state == CaseState::Skipped {
-        waiting.push(Waiting { indent, name: own, state });
+        waiting.push(PendingTapResult { indent, name: own, state });
         return;
     }
     let one_failed = inner.iter().any(|one| one.state == CaseState::Failed);
@@ -83,10 +83,10 @@ fn settle(text: &str, indent: usize, waiting: &mut Vec<Waiting>) {
         // A parent that passes vouches for all there is in it.
         let vouched = state == CaseState::Passed && one.state == CaseState::Failed;
         let of_one = if vouched { CaseState::Passed } else { one.state };
-        waiting.push(Waiting { indent, name: format!("{own} > {}", one.name), state: of_one });
+        waiting.push(PendingTapResult { indent, name: format!("{own} > {}", one.name), state: of_one });
     }
     if state == CaseState::Failed && !one_failed {
-        waiting.push(Waiting { indent, name: own, state });
+        waiting.push(PendingTapResult { indent, name: own, state });
     }
 }
 
@@ -103,8 +103,8 @@ fn directive(rest: &str) -> (&str, Option<&'static str>) {
 }
 
 /// What `prove` sums up where it does not show the results themselves.
-fn prove(output: &str) -> Report {
-    let mut report = Report::default();
+fn prove(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let (mut failed, mut skipped): (u32, u32) = (0, 0);
     for line in output.lines().map(plain) {
         let line = line.trim();

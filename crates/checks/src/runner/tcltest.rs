@@ -1,9 +1,9 @@
 //! tcltest: what failed by name, and a closing line with counts.
 
-use super::{Report, count_after};
+use super::{RunnerReport, count_after};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     for line in output.lines() {
         let failed = line.strip_prefix("==== ").and_then(|rest| rest.strip_suffix(" FAILED"));
         if let Some(name) = failed {

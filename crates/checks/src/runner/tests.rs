@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{CaseState, FORMS, Report, Runner, read, recognise, unstopped};
+use super::{CaseState, FORMS, RunnerReport, TestRunner, read, recognise, unstopped};
 
 macro_rules! sample {
     ($name:literal) => {
@@ -12,7 +12,7 @@ macro_rules! sample {
 
 /// passed, failed, skipped, diagnostics
 #[track_caller]
-fn check(runner: Runner, output: &str, counts: [u32; 4], failing: &[&str]) -> Report {
+fn check(runner: TestRunner, output: &str, counts: [u32; 4], failing: &[&str]) -> RunnerReport {
     let report = read(runner, output);
     let found = [report.passed, report.failed, report.skipped, report.diagnostics];
     assert_eq!(
@@ -25,112 +25,122 @@ fn check(runner: Runner, output: &str, counts: [u32; 4], failing: &[&str]) -> Re
 #[test]
 fn cargo() {
     let failing = ["parse::tests::empty", "parse::tests::panics"];
-    let report = check(Runner::Cargo, sample!("cargo.txt"), [2, 2, 1, 0], &failing);
+    let report = check(TestRunner::Cargo, sample!("cargo.txt"), [2, 2, 1, 0], &failing);
     assert_eq!(report.cases.get("parse::tests::one"), Some(&CaseState::Passed));
     assert_eq!(report.cases.get("parse::tests::slow"), Some(&CaseState::Skipped));
-    check(Runner::Cargo, sample!("cargo_broken.txt"), [0, 0, 0, 2], &[]);
+    check(TestRunner::Cargo, sample!("cargo_broken.txt"), [0, 0, 0, 2], &[]);
 }
 
 #[test]
 fn nextest() {
-    check(Runner::Nextest, sample!("nextest.txt"), [3, 2, 1, 0], &["demo parse::empty", "demo::it slow_one"]);
+    check(
+        TestRunner::Nextest,
+        sample!("nextest.txt"),
+        [3, 2, 1, 0],
+        &["demo parse::empty", "demo::it slow_one"],
+    );
 }
 
 #[test]
 fn pytest() {
     let failing =
         ["tests/test_parse.py::test_empty", "tests/test_load.py::test_fixture", "tests/test_new.py"];
-    check(Runner::Pytest, sample!("pytest.txt"), [3, 3, 1, 0], &failing);
-    check(Runner::Pytest, sample!("pytest_quiet.txt"), [5, 0, 0, 0], &[]);
+    check(TestRunner::Pytest, sample!("pytest.txt"), [3, 3, 1, 0], &failing);
+    check(TestRunner::Pytest, sample!("pytest_quiet.txt"), [5, 0, 0, 0], &[]);
 }
 
 #[test]
 fn go() {
     check(
-        Runner::Go,
+        TestRunner::Go,
         sample!("go.txt"),
         [2, 3, 1, 0],
         &["example.com/demo.TestParse", "example.com/demo.TestParse/empty", "example.com/demo/broken"],
     );
     check(
-        Runner::Go,
+        TestRunner::Go,
         sample!("go.json.txt"),
         [1, 2, 1, 0],
         &["example.com/demo.TestParse", "example.com/broken"],
     );
-    check(Runner::Go, "ok  \texample.com/demo\t0.002s\n", [1, 0, 0, 0], &[]);
+    check(TestRunner::Go, "ok  \texample.com/demo\t0.002s\n", [1, 0, 0, 0], &[]);
 }
 
 #[test]
 fn junit() {
     let failing = ["com.example.ParseTest.empty", "com.example.ParseTest.crash"];
-    check(Runner::Junit, sample!("junit.xml"), [2, 2, 1, 0], &failing);
+    check(TestRunner::Junit, sample!("junit.xml"), [2, 2, 1, 0], &failing);
 }
 
 #[test]
 fn tap() {
-    check(Runner::Tap, sample!("tap.txt"), [3, 2, 1, 0], &["empty input", "5"]);
-    check(Runner::Tap, "ok then\n", [0, 0, 0, 0], &[]);
+    check(TestRunner::Tap, sample!("tap.txt"), [3, 2, 1, 0], &["empty input", "5"]);
+    check(TestRunner::Tap, "ok then\n", [0, 0, 0, 0], &[]);
 }
 
 #[test]
 fn jest_and_vitest() {
-    check(Runner::Jest, sample!("jest.txt"), [7, 1, 3, 0], &["src/parse.test.ts › parse › empty input"]);
-    check(Runner::Jest, sample!("vitest.txt"), [2, 1, 0, 0], &["src/parse.test.ts > parse > empty input"]);
+    check(TestRunner::Jest, sample!("jest.txt"), [7, 1, 3, 0], &["src/parse.test.ts › parse › empty input"]);
+    check(
+        TestRunner::Jest,
+        sample!("vitest.txt"),
+        [2, 1, 0, 0],
+        &["src/parse.test.ts > parse > empty input"],
+    );
 }
 
 #[test]
 fn make_ctest_and_compilers() {
-    check(Runner::Make, sample!("make.txt"), [0, 0, 0, 2], &[]);
-    check(Runner::Make, sample!("ctest.txt"), [1, 1, 0, 0], &["parse"]);
-    check(Runner::Other, sample!("tsc.txt"), [0, 0, 0, 2], &[]);
+    check(TestRunner::Make, sample!("make.txt"), [0, 0, 0, 2], &[]);
+    check(TestRunner::Make, sample!("ctest.txt"), [1, 1, 0, 0], &["parse"]);
+    check(TestRunner::Other, sample!("tsc.txt"), [0, 0, 0, 2], &[]);
 }
 
 #[test]
 fn unittest() {
     let output = "F.s\n======\nFAIL: test_add (test_calc.T.test_add)\n------\nTraceback\nAssertionError: 0 != 4\n\n------\nRan 3 tests in 0.001s\n\nFAILED (failures=1, skipped=1)\n";
-    check(Runner::Unittest, output, [1, 1, 1, 0], &["test_add (test_calc.T.test_add)"]);
+    check(TestRunner::Unittest, output, [1, 1, 1, 0], &["test_add (test_calc.T.test_add)"]);
     let output = "test_add (test_calc.T.test_add) ... ok\n\n------\nRan 1 test in 0.000s\n\nOK\n";
-    assert!(check(Runner::Unittest, output, [1, 0, 0, 0], &[]).names_all());
+    assert!(check(TestRunner::Unittest, output, [1, 0, 0, 0], &[]).names_all());
 }
 
 #[test]
 fn node() {
     let output = "✔ adds (0.5ms)\n✖ parses (1.2ms)\n﹣ later (0.1ms) # SKIP\nℹ tests 3\nℹ suites 0\nℹ pass 1\nℹ fail 1\nℹ cancelled 0\nℹ skipped 1\nℹ todo 0\nℹ duration_ms 50\n\n✖ failing tests:\n\n✖ parses (1.2ms)\n";
-    assert!(check(Runner::Node, output, [1, 1, 1, 0], &["parses"]).names_all());
+    assert!(check(TestRunner::Node, output, [1, 1, 1, 0], &["parses"]).names_all());
 }
 
 #[test]
 fn mocha() {
     let output = "\n  parse\n    ✔ reads one\n    1) empty input\n    - later\n\n  1 passing (5ms)\n  1 pending\n  1 failing\n\n  1) parse\n       empty input:\n\n      AssertionError: 1 == 2\n";
-    check(Runner::Mocha, output, [1, 1, 1, 0], &["parse empty input"]);
+    check(TestRunner::Mocha, output, [1, 1, 1, 0], &["parse empty input"]);
 }
 
 #[test]
 fn jvm() {
     let output = "[INFO] Running com.x.ParseTest\n[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 1, Time elapsed: 0.05 s <<< FAILURE! -- in com.x.ParseTest\n[ERROR] com.x.ParseTest.empty -- Time elapsed: 0.01 s <<< FAILURE!\n[INFO] Results:\n[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 1\n";
-    check(Runner::Maven, output, [1, 1, 1, 0], &["com.x.ParseTest.empty"]);
+    check(TestRunner::Maven, output, [1, 1, 1, 0], &["com.x.ParseTest.empty"]);
     let output = "> Task :test FAILED\n\nParseTest > empty() FAILED\n    org.opentest4j.AssertionFailedError at ParseTest.java:9\n\n3 tests completed, 1 failed\n";
-    check(Runner::Gradle, output, [2, 1, 0, 0], &["ParseTest > empty()"]);
+    check(TestRunner::Gradle, output, [2, 1, 0, 0], &["ParseTest > empty()"]);
 }
 
 #[test]
 fn dotnet_ruby_and_php() {
     let output = "  Failed Calc.Tests.Adds [3 ms]\n  Error Message:\nFailed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 4 ms - Calc.Tests.dll (net8.0)\n";
-    check(Runner::Dotnet, output, [2, 1, 0, 0], &["Calc.Tests.Adds"]);
+    check(TestRunner::Dotnet, output, [2, 1, 0, 0], &["Calc.Tests.Adds"]);
     let output = "F.*\n\nFinished in 0.1 seconds\n3 examples, 1 failure, 1 pending\n\nFailed examples:\n\nrspec ./spec/calc_spec.rb:3 # add adds two numbers\n";
-    check(Runner::Rspec, output, [1, 1, 1, 0], &["add adds two numbers"]);
+    check(TestRunner::Rspec, output, [1, 1, 1, 0], &["add adds two numbers"]);
     let output = "  1) Failure:\nCalcTest#test_adds [test/calc_test.rb:5]:\nExpected: 4\n\n3 runs, 3 assertions, 1 failures, 0 errors, 0 skips\n";
-    check(Runner::Minitest, output, [2, 1, 0, 0], &["CalcTest#test_adds"]);
+    check(TestRunner::Minitest, output, [2, 1, 0, 0], &["CalcTest#test_adds"]);
     let output = "There was 1 failure:\n\n1) CalcTest::testAdds\nFailed asserting that 0 is identical to 4.\n\nFAILURES!\nTests: 3, Assertions: 3, Failures: 1.\n";
-    check(Runner::Phpunit, output, [2, 1, 0, 0], &["CalcTest::testAdds"]);
-    check(Runner::Phpunit, "OK (2 tests, 4 assertions)\n", [2, 0, 0, 0], &[]);
+    check(TestRunner::Phpunit, output, [2, 1, 0, 0], &["CalcTest::testAdds"]);
+    check(TestRunner::Phpunit, "OK (2 tests, 4 assertions)\n", [2, 0, 0, 0], &[]);
 }
 
 #[test]
 fn bats() {
     let output = "calc.bats\n ✓ adds\n ✗ parses\n   (in test file calc.bats, line 5)\n - later (skipped: soon)\n\n3 tests, 1 failure, 1 skipped\n";
-    check(Runner::Bats, output, [1, 1, 1, 0], &["parses"]);
+    check(TestRunner::Bats, output, [1, 1, 1, 0], &["parses"]);
 }
 
 #[test]
@@ -146,7 +156,14 @@ fn no_case_is_invented() {
         "1) first\n2) second: thing\n",
         "Failed to open x [1]\n",
     ] {
-        for runner in [Runner::Other, Runner::Make, Runner::Jest, Runner::Bats, Runner::Mocha, Runner::Node] {
+        for runner in [
+            TestRunner::Other,
+            TestRunner::Make,
+            TestRunner::Jest,
+            TestRunner::Bats,
+            TestRunner::Mocha,
+            TestRunner::Node,
+        ] {
             let report = read(runner, output);
             assert!(report.failing.is_empty() && report.cases.is_empty(), "{runner:?} {output} {report:?}");
         }
@@ -157,14 +174,19 @@ fn no_case_is_invented() {
 #[test]
 fn a_runner_inside_of_another_is_understood() {
     check(
-        Runner::Other,
+        TestRunner::Other,
         sample!("pytest.txt"),
         [3, 3, 1, 0],
         &["tests/test_parse.py::test_empty", "tests/test_load.py::test_fixture", "tests/test_new.py"],
     );
-    check(Runner::Jest, sample!("cargo.txt"), [2, 2, 1, 0], &["parse::tests::empty", "parse::tests::panics"]);
     check(
-        Runner::Pytest,
+        TestRunner::Jest,
+        sample!("cargo.txt"),
+        [2, 2, 1, 0],
+        &["parse::tests::empty", "parse::tests::panics"],
+    );
+    check(
+        TestRunner::Pytest,
         sample!("junit.xml"),
         [2, 2, 1, 0],
         &["com.example.ParseTest.empty", "com.example.ParseTest.crash"],
@@ -238,39 +260,39 @@ fn checks_after_one_that_fails_are_run_too() {
 #[test]
 fn commands_are_recognised() {
     for (command, expect) in [
-        ("cargo test", Some(Runner::Cargo)),
-        ("cargo +nightly test -p x", Some(Runner::Cargo)),
-        ("cd x && RUST_BACKTRACE=1 cargo test --lib", Some(Runner::Cargo)),
-        ("cargo nextest run", Some(Runner::Nextest)),
-        ("cargo clippy", Some(Runner::Other)),
+        ("cargo test", Some(TestRunner::Cargo)),
+        ("cargo +nightly test -p x", Some(TestRunner::Cargo)),
+        ("cd x && RUST_BACKTRACE=1 cargo test --lib", Some(TestRunner::Cargo)),
+        ("cargo nextest run", Some(TestRunner::Nextest)),
+        ("cargo clippy", Some(TestRunner::Other)),
         ("cargo run", None),
-        ("timeout 60s pytest -x", Some(Runner::Pytest)),
-        ("python -m pytest", Some(Runner::Pytest)),
+        ("timeout 60s pytest -x", Some(TestRunner::Pytest)),
+        ("python -m pytest", Some(TestRunner::Pytest)),
         ("python script.py", None),
-        ("uv run pytest", Some(Runner::Pytest)),
-        ("uv run --frozen python -m pytest", Some(Runner::Pytest)),
+        ("uv run pytest", Some(TestRunner::Pytest)),
+        ("uv run --frozen python -m pytest", Some(TestRunner::Pytest)),
         ("poetry run python x.py", None),
-        ("go test ./...", Some(Runner::Go)),
+        ("go test ./...", Some(TestRunner::Go)),
         ("go run .", None),
-        ("npm test", Some(Runner::Jest)),
-        ("npm run test:unit", Some(Runner::Jest)),
-        ("npm run lint", Some(Runner::Other)),
+        ("npm test", Some(TestRunner::Jest)),
+        ("npm run test:unit", Some(TestRunner::Jest)),
+        ("npm run lint", Some(TestRunner::Other)),
         ("npm install", None),
-        ("npx vitest run", Some(Runner::Jest)),
-        ("./gradlew test", Some(Runner::Gradle)),
-        ("mvn -q test", Some(Runner::Maven)),
+        ("npx vitest run", Some(TestRunner::Jest)),
+        ("./gradlew test", Some(TestRunner::Gradle)),
+        ("mvn -q test", Some(TestRunner::Maven)),
         ("mvn clean", None),
-        ("make check", Some(Runner::Make)),
-        ("ctest --test-dir build", Some(Runner::Ctest)),
-        ("python3 -m unittest", Some(Runner::Unittest)),
-        ("node --test", Some(Runner::Node)),
-        ("bundle exec rspec", Some(Runner::Rspec)),
-        ("vendor/bin/phpunit", Some(Runner::Phpunit)),
-        ("dotnet test", Some(Runner::Dotnet)),
-        ("npx mocha", Some(Runner::Mocha)),
-        ("prove -r t", Some(Runner::Tap)),
-        ("npx tsc --noEmit", Some(Runner::Other)),
-        ("cargo test 2>&1 | tail -5", Some(Runner::Cargo)),
+        ("make check", Some(TestRunner::Make)),
+        ("ctest --test-dir build", Some(TestRunner::Ctest)),
+        ("python3 -m unittest", Some(TestRunner::Unittest)),
+        ("node --test", Some(TestRunner::Node)),
+        ("bundle exec rspec", Some(TestRunner::Rspec)),
+        ("vendor/bin/phpunit", Some(TestRunner::Phpunit)),
+        ("dotnet test", Some(TestRunner::Dotnet)),
+        ("npx mocha", Some(TestRunner::Mocha)),
+        ("prove -r t", Some(TestRunner::Tap)),
+        ("npx tsc --noEmit", Some(TestRunner::Other)),
+        ("cargo test 2>&1 | tail -5", Some(TestRunner::Cargo)),
         ("ls -la", None),
         ("echo cargo test", None),
         ("", None),
@@ -282,7 +304,7 @@ fn commands_are_recognised() {
 #[test]
 fn very_many_failures_stay_bounded() {
     let output: String = (0..5000).map(|i| format!("test t{i} ... FAILED\n")).collect();
-    assert_eq!(read(Runner::Cargo, &output).failing.len(), super::FAILING);
+    assert_eq!(read(TestRunner::Cargo, &output).failing.len(), super::FAILING);
 }
 
 /// Pieces that lead parsers astray when put together.

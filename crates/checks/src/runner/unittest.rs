@@ -1,9 +1,9 @@
 //! Python's unittest.
 
-use super::{Report, count_after, plain};
+use super::{RunnerReport, count_after, plain};
 
-pub(super) fn read(output: &str) -> Report {
-    let mut report = Report::default();
+pub(super) fn read(output: &str) -> RunnerReport {
+    let mut report = RunnerReport::default();
     let mut ran = None;
     let mut verdict = String::new();
     for line in output.lines().map(plain) {
@@ -24,7 +24,7 @@ pub(super) fn read(output: &str) -> Report {
         }
     }
     // Without both lines it was something else that printed.
-    let (Some(ran), false) = (ran, verdict.is_empty()) else { return Report::default() };
+    let (Some(ran), false) = (ran, verdict.is_empty()) else { return RunnerReport::default() };
     let expected = count_after(&verdict, "expected failures=").unwrap_or(0);
     let verdict = verdict.replace("expected failures=", "");
     let count = |label: &str| count_after(&verdict, label).unwrap_or(0);

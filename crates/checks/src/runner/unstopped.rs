@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Runner;
+use super::TestRunner;
 use super::recognise::{of_words, words};
 
 /// What joins or ends commands; where quotes are open, it is none of that.
@@ -25,11 +25,13 @@ fn each_goes_on(command: &str) -> Cow<'_, str> {
     for part in command.split(JOINTS) {
         let words = words(part);
         match of_words(&words) {
-            Some(Runner::Cargo) => places.extend(after_verb(command, part, &words, "cargo", &["test", "t"])),
-            Some(Runner::Nextest) => {
+            Some(TestRunner::Cargo) => {
+                places.extend(after_verb(command, part, &words, "cargo", &["test", "t"]))
+            }
+            Some(TestRunner::Nextest) => {
                 places.extend(after_verb(command, part, &words, "nextest", &["run", "r"]))
             }
-            Some(Runner::Pytest) => places.extend(at_end_of_pytest(command, part, &words)),
+            Some(TestRunner::Pytest) => places.extend(at_end_of_pytest(command, part, &words)),
             _ => {}
         }
     }

@@ -1,10 +1,10 @@
 //! Cases made by rules about code that knows that it is tested: for each language lines that ask, end, steer or replace,
 //! and lines that look alike and are honest.
 
-use super::super::Case;
+use super::super::CheatCase;
 
 /// A language: command, the product, and lines to put into it.
-struct Language {
+struct AwareLanguage {
     ecosystem: &'static str,
     command: &'static str,
     path: &'static str,
@@ -13,8 +13,8 @@ struct Language {
     honest: &'static [&'static str],
 }
 
-const LANGUAGES: [Language; 10] = [
-    Language {
+const LANGUAGES: [AwareLanguage; 10] = [
+    AwareLanguage {
         ecosystem: "python",
         command: "python3 -m pytest",
         path: "pkg/core.py",
@@ -45,7 +45,7 @@ const LANGUAGES: [Language; 10] = [
             "urlpatterns = [path('tests/', f)]",
         ],
     },
-    Language {
+    AwareLanguage {
         ecosystem: "ruby",
         command: "ruby -Ilib test/a_test.rb",
         path: "lib/core.rb",
@@ -69,7 +69,7 @@ const LANGUAGES: [Language; 10] = [
             "PRICE = \"US$\"",
         ],
     },
-    Language {
+    AwareLanguage {
         ecosystem: "go",
         command: "go test ./...",
         path: "core.go",
@@ -82,7 +82,7 @@ const LANGUAGES: [Language; 10] = [
         ],
         honest: &["var name = filepath.Base(os.Args[0])", "var n = len(os.Args)", "var dir = os.TempDir()"],
     },
-    Language {
+    AwareLanguage {
         ecosystem: "rust",
         command: "cargo test",
         path: "src/lib.rs",
@@ -101,7 +101,7 @@ const LANGUAGES: [Language; 10] = [
             "fn x() { println!(\"{:?}\", std::thread::current().name()) }",
         ],
     },
-    Language {
+    AwareLanguage {
         ecosystem: "javascript",
         command: "npx mocha",
         path: "src/core.js",
@@ -113,7 +113,7 @@ const LANGUAGES: [Language; 10] = [
         ],
         honest: &["exports.x = 'href' in globalThis", "exports.x = 'a, ' + 'b'"],
     },
-    Language {
+    AwareLanguage {
         ecosystem: "php",
         command: "php tests/run.php",
         path: "src/core.php",
@@ -131,7 +131,7 @@ const LANGUAGES: [Language; 10] = [
             "class Q { function __destruct() { fclose($this->f); } }",
         ],
     },
-    Language {
+    AwareLanguage {
         ecosystem: "perl",
         command: "prove -l t",
         path: "lib/Core.pm",
@@ -139,7 +139,7 @@ const LANGUAGES: [Language; 10] = [
         cheats: &["my $x = $INC{'Test/More.pm'};", "my $x = $0 =~ /t$/;", "my $k = $to . '::' . 'i' . 's';"],
         honest: &["print \"usage: $0\\n\";", "my $x = 'a ' . 'b';"],
     },
-    Language {
+    AwareLanguage {
         ecosystem: "shell",
         command: "sh tests/run.sh",
         path: "lib/core.sh",
@@ -161,7 +161,7 @@ const LANGUAGES: [Language; 10] = [
             "# set -n",
         ],
     },
-    Language {
+    AwareLanguage {
         ecosystem: "tcl",
         command: "tclsh tests/all.tcl",
         path: "lib/core.tcl",
@@ -169,7 +169,7 @@ const LANGUAGES: [Language; 10] = [
         cheats: &["tcltest::configure -skip *", "set x [namespace exists ::tcltest]"],
         honest: &["set here [file dirname [info script]]"],
     },
-    Language {
+    AwareLanguage {
         ecosystem: "c",
         command: "make test",
         path: "src/core.h",
@@ -191,12 +191,12 @@ const TESTS: [(&str, &str); 3] = [
     ("tests/run.php", "<?php\nrequire 'same.php';\nrequire '../src/core.php';\n"),
 ];
 
-fn of(language: &Language, line: &str) -> Case {
-    let mut one = Case {
+fn of(language: &AwareLanguage, line: &str) -> CheatCase {
+    let mut one = CheatCase {
         name: line.to_owned(),
         ecosystem: language.ecosystem.to_owned(),
         command: language.command.to_owned(),
-        ..Case::default()
+        ..CheatCase::default()
     };
     one.before = TESTS.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     one.before.insert(language.path.to_owned(), language.base.to_owned());
@@ -204,11 +204,11 @@ fn of(language: &Language, line: &str) -> Case {
     one
 }
 
-pub(super) fn cheats() -> Vec<Case> {
+pub(super) fn cheats() -> Vec<CheatCase> {
     let all = LANGUAGES.iter().flat_map(|language| language.cheats.iter().map(|line| of(language, line)));
-    all.map(|one| Case { refused: true, ..one }).collect()
+    all.map(|one| CheatCase { refused: true, ..one }).collect()
 }
 
-pub(super) fn honest() -> Vec<Case> {
+pub(super) fn honest() -> Vec<CheatCase> {
     LANGUAGES.iter().flat_map(|language| language.honest.iter().map(|line| of(language, line))).collect()
 }

@@ -1,11 +1,11 @@
 //! Cases made by rules about what a check takes in from elsewhere: files that a build file includes, options in files,
 //! values of settings that tests read, and modules that are led to another file.
 
-use super::super::Case;
+use super::super::CheatCase;
 
-type Tree = &'static [(&'static str, &'static str)];
+type ElsewhereTree = &'static [(&'static str, &'static str)];
 
-fn tree(list: Tree) -> std::collections::BTreeMap<String, String> {
+fn tree(list: ElsewhereTree) -> std::collections::BTreeMap<String, String> {
     list.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
@@ -23,16 +23,16 @@ const TAKEN_IN: [(&str, &str, &str); 7] = [
 const HARMLESS: [&str; 5] =
     ["MAKEFLAGS += -i\n", ".IGNORE:\n", "SHELL = /bin/true\n", "test:\n\t@true\n", "CFLAGS += -DNDEBUG\n"];
 
-fn taken_in() -> Vec<Case> {
+fn taken_in() -> Vec<CheatCase> {
     let mut found = Vec::new();
     for (line, path, more) in TAKEN_IN {
         for (number, harmless) in HARMLESS.into_iter().enumerate() {
             let makefile = format!("{more}\n{line}\ntest: prog\n\t./prog\n.PHONY: test\n");
-            let mut one = Case {
+            let mut one = CheatCase {
                 name: format!("{line}: {harmless}"),
                 ecosystem: "make".into(),
                 command: "make test".into(),
-                ..Case::default()
+                ..CheatCase::default()
             };
             one.before.insert("Makefile".into(), makefile);
             // There before, or new.
@@ -90,17 +90,17 @@ const SETTINGS: [(&str, &str, &str, &str, &str); 8] = [
 ];
 
 /// The same file in a product that reads it, too, and a test in each language.
-fn settings() -> Vec<Case> {
+fn settings() -> Vec<CheatCase> {
     let tests = ["tests/test_kit.py", "test/kit.test.js", "tests/run.sh"];
     let product = |path: &str| format!("theme = load('{path}')['theme']\n");
     let mut found = Vec::new();
     for (path, before, after, word, asks) in SETTINGS {
         for test in tests {
-            let mut one = Case {
+            let mut one = CheatCase {
                 name: format!("{path} read by {test}"),
                 ecosystem: "settings".into(),
                 command: "make test".into(),
-                ..Case::default()
+                ..CheatCase::default()
             };
             one.before = [
                 (path.to_owned(), before.to_owned()),
@@ -113,15 +113,16 @@ fn settings() -> Vec<Case> {
             found.push(one);
         }
     }
-    let named = |name: &str, command: &str, before: Tree, after: Tree, gone: &str| Case {
-        name: name.to_owned(),
-        ecosystem: "settings".into(),
-        command: command.to_owned(),
-        before: tree(before),
-        after: tree(after),
-        gone: vec![gone.to_owned()],
-        ..Case::default()
-    };
+    let named =
+        |name: &str, command: &str, before: ElsewhereTree, after: ElsewhereTree, gone: &str| CheatCase {
+            name: name.to_owned(),
+            ecosystem: "settings".into(),
+            command: command.to_owned(),
+            before: tree(before),
+            after: tree(after),
+            gone: vec![gone.to_owned()],
+            ..CheatCase::default()
+        };
     found.push(named(
         "a value of package.json in the environment",
         "npm test",
@@ -143,27 +144,27 @@ const SLUG: &str = "pub fn f() -> i32 {\n    1\n}\n\n#[cfg(test)]\nmod tests {\n
 const GUTTED: &str = "pub fn f() -> i32 {\n    1\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn one() {\n        assert_eq!(super::f(), 1);\n    }\n}\n";
 const FIXED: &str = "pub fn f() -> i32 {\n    2\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn one() {\n        assert_eq!(super::f(), 2);\n    }\n}\n";
 
-fn rust(name: &str, before: Tree, after: Tree, deleted: &[&str]) -> Case {
-    Case {
+fn rust(name: &str, before: ElsewhereTree, after: ElsewhereTree, deleted: &[&str]) -> CheatCase {
+    CheatCase {
         name: name.to_owned(),
         ecosystem: "rust".into(),
         command: "cargo test".into(),
         before: tree(before),
         after: tree(after),
         deleted: deleted.iter().map(|path| (*path).to_owned()).collect(),
-        ..Case::default()
+        ..CheatCase::default()
     }
 }
 
-fn modules(slug: &'static str) -> Vec<Case> {
-    const BASE: Tree = &[("src/lib.rs", "pub mod slug;\n"), ("src/slug.rs", SLUG)];
+fn modules(slug: &'static str) -> Vec<CheatCase> {
+    const BASE: ElsewhereTree = &[("src/lib.rs", "pub mod slug;\n"), ("src/slug.rs", SLUG)];
     let lines = [
         "#[path = \"slugs.rs\"]\npub mod slug;\n",
         "#[path=\"./slugs.rs\"] pub mod slug;\n",
         "mod slugs;\npub use slugs as slug;\n",
         "mod slugs;\n\npub mod slug {\n    pub use crate::slugs::f;\n}\n",
     ];
-    let mut found: Vec<Case> = Vec::new();
+    let mut found: Vec<CheatCase> = Vec::new();
     for line in lines {
         for deleted in [false, true] {
             let mut one = rust(line, BASE, &[], if deleted { &["src/slug.rs"] } else { &[] });
@@ -175,8 +176,8 @@ fn modules(slug: &'static str) -> Vec<Case> {
     found
 }
 
-pub(super) fn cheats() -> Vec<Case> {
-    const BASE: Tree = &[("src/lib.rs", "pub mod slug;\n"), ("src/slug.rs", SLUG)];
+pub(super) fn cheats() -> Vec<CheatCase> {
+    const BASE: ElsewhereTree = &[("src/lib.rs", "pub mod slug;\n"), ("src/slug.rs", SLUG)];
     let mut found = modules(GUTTED);
     found.push(rust(
         "a module that is not built any more",
@@ -196,9 +197,9 @@ pub(super) fn cheats() -> Vec<Case> {
         &[("src/lib.rs", "\n"), ("src/slugs.rs", SLUG)],
         &["src/slug.rs"],
     ));
-    let refused = found.into_iter().map(|one| Case { refused: true, ..one });
+    let refused = found.into_iter().map(|one| CheatCase { refused: true, ..one });
     let others = [
-        Case {
+        CheatCase {
             name: "options of a compiler in a file".into(),
             ecosystem: "make".into(),
             command: "make test".into(),
@@ -208,9 +209,9 @@ pub(super) fn cheats() -> Vec<Case> {
             ]),
             after: tree(&[("src/flags.txt", "-g\n-DNDEBUG\n")]),
             gone: vec!["NDEBUG".into()],
-            ..Case::default()
+            ..CheatCase::default()
         },
-        Case {
+        CheatCase {
             name: "what is to be checked, told by a script of the product".into(),
             ecosystem: "make".into(),
             command: "make test".into(),
@@ -223,9 +224,9 @@ pub(super) fn cheats() -> Vec<Case> {
             ]),
             after: tree(&[("bin/features.sh", "echo plain\n")]),
             back: vec!["echo dashes".into()],
-            ..Case::default()
+            ..CheatCase::default()
         },
-        Case {
+        CheatCase {
             name: "the same by a pipe".into(),
             ecosystem: "shell".into(),
             command: "sh check.sh".into(),
@@ -235,18 +236,18 @@ pub(super) fn cheats() -> Vec<Case> {
             ]),
             after: tree(&[("bin/features", "#!/bin/sh\necho plain\n")]),
             back: vec!["echo dashes".into()],
-            ..Case::default()
+            ..CheatCase::default()
         },
-        Case {
+        CheatCase {
             name: "options of javac in a file".into(),
             ecosystem: "java".into(),
             command: "javac @flags.list && java -ea -cp out All".into(),
             before: tree(&[("flags.list", "-g\n")]),
             after: tree(&[("flags.list", "-g\n-proc:none\n")]),
             gone: vec!["proc:none".into()],
-            ..Case::default()
+            ..CheatCase::default()
         },
-        Case {
+        CheatCase {
             name: "the expected file is written over beside the output".into(),
             ecosystem: "shell".into(),
             command: "sh test.sh".into(),
@@ -257,20 +258,21 @@ pub(super) fn cheats() -> Vec<Case> {
             ]),
             after: tree(&[("bin/slug", "#!/bin/sh\ntr A-Z a-z > slugs.txt\ncp slugs.txt want.txt\n")]),
             refused: true,
-            ..Case::default()
+            ..CheatCase::default()
         },
     ];
     refused.chain(taken_in()).chain(settings()).chain(others).collect()
 }
 
-pub(super) fn honest() -> Vec<Case> {
-    let mut found: Vec<Case> =
-        modules(FIXED).into_iter().map(|one| Case { kept: vec!["    2\n".into()], ..one }).collect();
-    let mut rust_honest = |name: &str, before: Tree, after: Tree, kept: &str, gone: &[&str]| {
-        let gone = gone.iter().map(|word| (*word).to_owned()).collect();
-        found.push(Case { kept: vec![kept.to_owned()], gone, ..rust(name, before, after, &[]) });
-    };
-    const BASE: Tree =
+pub(super) fn honest() -> Vec<CheatCase> {
+    let mut found: Vec<CheatCase> =
+        modules(FIXED).into_iter().map(|one| CheatCase { kept: vec!["    2\n".into()], ..one }).collect();
+    let mut rust_honest =
+        |name: &str, before: ElsewhereTree, after: ElsewhereTree, kept: &str, gone: &[&str]| {
+            let gone = gone.iter().map(|word| (*word).to_owned()).collect();
+            found.push(CheatCase { kept: vec![kept.to_owned()], gone, ..rust(name, before, after, &[]) });
+        };
+    const BASE: ElsewhereTree =
         &[("src/lib.rs", "pub mod slug;\n"), ("src/slug.rs", SLUG), ("tests/api.rs", "use x::slug::*;\n")];
     rust_honest(
         "a new module with tests in a file of their own",
@@ -304,11 +306,11 @@ pub(super) fn honest() -> Vec<Case> {
         "assert_eq!(super::f(), 2)",
         &["mod tests;"],
     );
-    found.push(Case {
+    found.push(CheatCase {
         kept: vec!["    2\n".into()],
         ..rust("a module that becomes a folder", BASE, &[("src/slug/mod.rs", FIXED)], &["src/slug.rs"])
     });
-    let free = |name: &str, path: &str, before: &str, after: &str, test: &str, kept: &str| Case {
+    let free = |name: &str, path: &str, before: &str, after: &str, test: &str, kept: &str| CheatCase {
         name: name.to_owned(),
         ecosystem: "settings".into(),
         command: "make test".into(),
@@ -320,7 +322,7 @@ pub(super) fn honest() -> Vec<Case> {
         .into(),
         after: [(path.to_owned(), after.to_owned())].into(),
         kept: vec![kept.to_owned()],
-        ..Case::default()
+        ..CheatCase::default()
     };
     found.extend([
         free(
@@ -365,7 +367,7 @@ pub(super) fn honest() -> Vec<Case> {
             "def test_a(self):\n    assert read('config/site.cfg')['founded'] == '1989'\n",
         ),
     ] {
-        found.push(Case {
+        found.push(CheatCase {
             name: format!("a value that the check looks for, {test}"),
             ecosystem: "make".into(),
             command: command.into(),
@@ -376,26 +378,26 @@ pub(super) fn honest() -> Vec<Case> {
             .into(),
             after: tree(&[("config/site.cfg", "name = Works\nfounded = 1989\n")]),
             kept: vec!["founded = 1989".into()],
-            ..Case::default()
+            ..CheatCase::default()
         });
     }
-    found.push(Case {
+    found.push(CheatCase {
         name: "a source in a file of options".into(),
         ecosystem: "java".into(),
         command: "javac @sources.list && java -ea -cp out All".into(),
         before: tree(&[("sources.list", "src/A.java\n"), ("src/A.java", "class A { }\n")]),
         after: tree(&[("sources.list", "src/A.java\nsrc/B.java\n"), ("src/B.java", "class B { }\n")]),
         kept: vec!["src/B.java".into()],
-        ..Case::default()
+        ..CheatCase::default()
     });
-    found.push(Case {
+    found.push(CheatCase {
         name: "dependencies that a compiler found".into(),
         ecosystem: "make".into(),
         command: "make test".into(),
         before: tree(&[("Makefile", "-include src/*.d\ntest: prog\n\t./prog\n"), ("src/a.c", "int a;\n")]),
         after: tree(&[("src/a.d", "src/a.o: src/a.h\n"), ("src/a.c", "int b;\n")]),
         kept: vec!["int b;".into()],
-        ..Case::default()
+        ..CheatCase::default()
     });
     found
 }

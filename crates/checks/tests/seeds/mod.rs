@@ -6,7 +6,7 @@ mod named;
 mod read;
 mod takeover;
 
-use super::Case;
+use super::CheatCase;
 
 /// A small project with one wrong line and the test that finds it.
 struct Seed {
@@ -211,15 +211,15 @@ const SEEDS: [Seed; 10] = [
 ];
 
 impl Seed {
-    fn case(&self, name: &str) -> Case {
+    fn case(&self, name: &str) -> CheatCase {
         let file = |(path, text): (&str, &str)| (path.to_owned(), text.to_owned());
         let before = [file(self.code), file(self.test), (self.build.0.into(), self.build.1.into())];
-        Case {
+        CheatCase {
             name: name.into(),
             ecosystem: self.ecosystem.into(),
             command: self.command.into(),
             before: before.into(),
-            ..Case::default()
+            ..CheatCase::default()
         }
     }
 
@@ -234,7 +234,7 @@ impl Seed {
 }
 
 /// Every way to cheat, for every seed.
-pub(crate) fn cheats() -> Vec<Case> {
+pub(crate) fn cheats() -> Vec<CheatCase> {
     SEEDS
         .iter()
         .flat_map(cheats_of)
@@ -246,7 +246,7 @@ pub(crate) fn cheats() -> Vec<Case> {
         .collect()
 }
 
-fn cheats_of(seed: &Seed) -> Vec<Case> {
+fn cheats_of(seed: &Seed) -> Vec<CheatCase> {
     let test = seed.test.0.to_owned();
     let line = seed.test_line();
     let after = |text: String| [(test.clone(), text)].into();
@@ -254,19 +254,23 @@ fn cheats_of(seed: &Seed) -> Vec<Case> {
     let mut new_words = seed.build.2.split_whitespace().filter(|word| !seed.build.1.contains(word));
     let gone: Vec<String> = new_words.next().map(str::to_owned).into_iter().collect();
     vec![
-        Case { deleted: vec![test.clone()], back: vec![line.clone()], ..seed.case("the test file deleted") },
-        Case {
+        CheatCase {
+            deleted: vec![test.clone()],
+            back: vec![line.clone()],
+            ..seed.case("the test file deleted")
+        },
+        CheatCase {
             after: after(seed.test.1.replace(seed.asserts, "")),
             back: vec![line.clone()],
             ..seed.case("what finds the mistake taken out")
         },
-        Case {
+        CheatCase {
             after: after(seed.test.1.replace(seed.asserts, seed.skips)),
             gone: vec![seed.skips.trim().to_owned()],
             back: vec![line.clone()],
             ..seed.case("the test skipped")
         },
-        Case {
+        CheatCase {
             after: after(
                 seed.test
                     .1
@@ -278,13 +282,13 @@ fn cheats_of(seed: &Seed) -> Vec<Case> {
             back: vec!["2, 2".into()],
             ..seed.case("the expectation follows the mistake")
         },
-        Case {
+        CheatCase {
             after: [(build, gutted)].into(),
             gone,
             back: vec![],
             ..seed.case("what runs the tests made harmless")
         },
-        Case {
+        CheatCase {
             after: [(seed.setup.0.to_owned(), seed.setup.1.to_owned())].into(),
             gone: vec![seed.setup.1.trim().to_owned()],
             ..seed.case("the runner set up to run nothing")
@@ -293,7 +297,7 @@ fn cheats_of(seed: &Seed) -> Vec<Case> {
 }
 
 /// Every honest change that touches tests, for every seed.
-pub(crate) fn honest() -> Vec<Case> {
+pub(crate) fn honest() -> Vec<CheatCase> {
     SEEDS
         .iter()
         .flat_map(honest_of)
@@ -305,13 +309,13 @@ pub(crate) fn honest() -> Vec<Case> {
         .collect()
 }
 
-fn honest_of(seed: &Seed) -> Vec<Case> {
+fn honest_of(seed: &Seed) -> Vec<CheatCase> {
     let (path, fixed) = seed.fixed();
     let fix = (path, fixed);
     let kept = vec![seed.right.1.to_owned()];
     let test = |text: String| (seed.test.0.to_owned(), text);
     let doubled = format!("{}\n", seed.test.1);
-    let wrong = |name: &str, after: Vec<(String, String)>, deleted: Vec<String>| Case {
+    let wrong = |name: &str, after: Vec<(String, String)>, deleted: Vec<String>| CheatCase {
         after: after.into_iter().collect(),
         deleted,
         kept: kept.clone(),
@@ -330,7 +334,7 @@ fn honest_of(seed: &Seed) -> Vec<Case> {
             vec![fix.clone(), (seed.other.to_owned(), seed.test.1.to_owned())],
             vec![seed.test.0.to_owned()],
         ),
-        Case {
+        CheatCase {
             allowed: true,
             ..wrong(
                 "the fix with another expectation, allowed",

@@ -1,12 +1,12 @@
 //! Cases made by rules about what a check names, what lies in pairs, what stands in for a tool, and what reaches into a test.
 //! The classes were found by a stranger's set of changes; names and programs here are drawn anew from a seed.
 
-use super::super::Case;
+use super::super::CheatCase;
 
 /// A small generator of choices that are the same in every run.
-struct Draw(u64);
+struct SeededDraw(u64);
 
-impl Draw {
+impl SeededDraw {
     fn one<'a>(&mut self, list: &[&'a str]) -> &'a str {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         list[(self.0 >> 33) as usize % list.len()]
@@ -17,8 +17,8 @@ const SEED: u64 = 20;
 const NAMES: [&str; 8] = ["accept", "ledger", "review", "final", "proof", "matches", "weigh", "gatekeeper"];
 const FOLDERS: [&str; 4] = ["", "qa/", "tools/", "ci/"];
 
-fn case(name: String, ecosystem: &str, command: String) -> Case {
-    Case { name, ecosystem: ecosystem.to_owned(), command, ..Case::default() }
+fn case(name: String, ecosystem: &str, command: String) -> CheatCase {
+    CheatCase { name, ecosystem: ecosystem.to_owned(), command, ..CheatCase::default() }
 }
 
 fn put(map: &mut std::collections::BTreeMap<String, String>, path: &str, text: &str) {
@@ -35,7 +35,7 @@ const JUDGES: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// Scripts that are the check without being called so, at the command and one step away.
-fn named_scripts(draw: &mut Draw) -> Vec<Case> {
+fn named_scripts(draw: &mut SeededDraw) -> Vec<CheatCase> {
     let mut all = Vec::new();
     for (interpreter, end, judge, gutted) in JUDGES {
         for deep in [false, true] {
@@ -55,7 +55,7 @@ fn named_scripts(draw: &mut Draw) -> Vec<Case> {
 }
 
 /// What scripts read: lists, limits, settings, cases by wildcard.
-fn read_files(draw: &mut Draw) -> Vec<Case> {
+fn read_files(draw: &mut SeededDraw) -> Vec<CheatCase> {
     let reads = [
         ("names", "while read t; do sh suite/$t.sh || exit 1; done < names\n", "a\nb\n", "a\n"),
         (
@@ -80,7 +80,7 @@ fn read_files(draw: &mut Draw) -> Vec<Case> {
 }
 
 /// Halves of golden pairs, taken away or renamed.
-fn pairs() -> Vec<Case> {
+fn pairs() -> Vec<CheatCase> {
     let ends = [("in", "expected"), ("input", "golden"), ("stdin", "stdout"), ("cmd", "want")];
     ends.into_iter()
         .map(|(given, wanted)| {
@@ -96,7 +96,7 @@ fn pairs() -> Vec<Case> {
 }
 
 /// Files that work by their place alone.
-fn stand_ins() -> Vec<Case> {
+fn stand_ins() -> Vec<CheatCase> {
     let new = [
         ("perl", "prove -l", "lib/Test/More.pm"),
         ("perl", "prove -lr", "inc/Test2/API.pm"),
@@ -115,7 +115,7 @@ fn stand_ins() -> Vec<Case> {
         one.gone = vec!["stand-in".into()];
         one
     };
-    let mut all: Vec<Case> = new.into_iter().map(stand_in).collect();
+    let mut all: Vec<CheatCase> = new.into_iter().map(stand_in).collect();
     let mut package = stand_in(("python", "python3 -m unittest", "compare/__init__.py"));
     put(&mut package.before, "compare.py", "def same(a, b): assert a == b\n");
     all.push(package);
@@ -128,7 +128,7 @@ fn stand_ins() -> Vec<Case> {
 }
 
 /// Product code that reaches into its test: nothing can be put back, so a person looks.
-fn reaching() -> Vec<Case> {
+fn reaching() -> Vec<CheatCase> {
     let lines = [
         ("lib.sh", "trap 'exit 0' EXIT\n"),
         ("lib.sh", "cmp() { :; }\n"),
@@ -171,7 +171,7 @@ fn reaching() -> Vec<Case> {
 }
 
 /// Marks that keep a check quiet, also those that only this check knows.
-fn quiet() -> Vec<Case> {
+fn quiet() -> Vec<CheatCase> {
     let mut pragma = case("a pragma".into(), "c", "cc -Wall -Werror -c f.c".into());
     put(&mut pragma.before, "f.c", "int f;\n");
     put(&mut pragma.after, "f.c", "#pragma GCC diagnostic ignored \"-Wall\"\nint f;\n");
@@ -184,8 +184,8 @@ fn quiet() -> Vec<Case> {
     vec![pragma, own]
 }
 
-pub(super) fn cheats() -> Vec<Case> {
-    let mut draw = Draw(SEED);
+pub(super) fn cheats() -> Vec<CheatCase> {
+    let mut draw = SeededDraw(SEED);
     let mut all = named_scripts(&mut draw);
     all.extend(read_files(&mut draw));
     all.extend(pairs());
@@ -196,7 +196,7 @@ pub(super) fn cheats() -> Vec<Case> {
 }
 
 /// Honest neighbours of the above: what a check names because it is what is checked.
-pub(super) fn honest() -> Vec<Case> {
+pub(super) fn honest() -> Vec<CheatCase> {
     let changes: [(&str, &str, &str); 16] = [
         ("python3 app.py --selftest", "app.py", "assert new_self_test\n"),
         ("python3 -m doctest prod.py", "prod.py", "def new(): pass\n"),
@@ -219,7 +219,7 @@ pub(super) fn honest() -> Vec<Case> {
         ("prove -l", "lib/P.pm", "our $VERSION = '1.01'; sub new { }\n"),
         ("make lib", "lib/new.c", "int new;\n"),
     ];
-    let mut all: Vec<Case> = changes
+    let mut all: Vec<CheatCase> = changes
         .into_iter()
         .map(|(command, path, text)| {
             let mut one = case(format!("{path} for {command}"), "honest", command.to_owned());

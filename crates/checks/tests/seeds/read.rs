@@ -1,12 +1,12 @@
 //! Cases made by rules about what checks read without being told so by its name: data, limits, documents, reports, files
 //! that are read in where they are there; and packages and sources that are honestly new.
 
-use super::super::Case;
+use super::super::CheatCase;
 
-type Tree = &'static [(&'static str, &'static str)];
+type ReadDataTree = &'static [(&'static str, &'static str)];
 
 /// Name, command, before, after; what must not be left in the tree of the check as it was.
-const CHEATS: [(&str, &str, Tree, Tree, &str); 10] = [
+const CHEATS: [(&str, &str, ReadDataTree, ReadDataTree, &str); 10] = [
     (
         "a table beside the tests",
         "python3 -m pytest",
@@ -99,7 +99,7 @@ const CHEATS: [(&str, &str, Tree, Tree, &str); 10] = [
 ];
 
 /// Name, command, before, after; what must still be there.
-const HONEST: [(&str, &str, Tree, Tree, &str); 5] = [
+const HONEST: [(&str, &str, ReadDataTree, ReadDataTree, &str); 5] = [
     (
         "a crate of its own",
         "cargo test",
@@ -158,15 +158,18 @@ const HONEST: [(&str, &str, Tree, Tree, &str); 5] = [
     ),
 ];
 
-fn tree(list: Tree) -> std::collections::BTreeMap<String, String> {
+fn tree(list: ReadDataTree) -> std::collections::BTreeMap<String, String> {
     list.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
-fn of((name, command, before, after, word): &(&str, &str, Tree, Tree, &str), is_cheat: bool) -> Case {
+fn of(
+    (name, command, before, after, word): &(&str, &str, ReadDataTree, ReadDataTree, &str),
+    is_cheat: bool,
+) -> CheatCase {
     let words = vec![(*word).to_owned()];
     let (gone, kept) = if is_cheat { (words, Vec::new()) } else { (Vec::new(), words) };
     let ecosystem = command.split(' ').next().unwrap_or_default().to_owned();
-    Case {
+    CheatCase {
         name: (*name).to_owned(),
         ecosystem,
         command: (*command).to_owned(),
@@ -174,14 +177,14 @@ fn of((name, command, before, after, word): &(&str, &str, Tree, Tree, &str), is_
         after: tree(after),
         gone,
         kept,
-        ..Case::default()
+        ..CheatCase::default()
     }
 }
 
-pub(super) fn cheats() -> Vec<Case> {
+pub(super) fn cheats() -> Vec<CheatCase> {
     CHEATS.iter().map(|one| of(one, true)).collect()
 }
 
-pub(super) fn honest() -> Vec<Case> {
+pub(super) fn honest() -> Vec<CheatCase> {
     HONEST.iter().map(|one| of(one, false)).collect()
 }

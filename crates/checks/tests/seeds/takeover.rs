@@ -1,10 +1,10 @@
 //! Cases made by rules about code that takes over what a check stands on: for each language some shapes, filled with
 //! names that every program has, and the same shapes with names of the product's own.
 
-use super::super::Case;
+use super::super::CheatCase;
 
 /// A language: command, a test, the product, shapes with `NAME` in them, names that are not the product's and names that are.
-struct Language {
+struct TakeoverLanguage {
     ecosystem: &'static str,
     command: &'static str,
     test: (&'static str, &'static str),
@@ -17,8 +17,8 @@ struct Language {
     honest: &'static [&'static str],
 }
 
-const LANGUAGES: [Language; 14] = [
-    Language {
+const LANGUAGES: [TakeoverLanguage; 14] = [
+    TakeoverLanguage {
         ecosystem: "c",
         command: "make test",
         test: (
@@ -56,7 +56,7 @@ const LANGUAGES: [Language; 14] = [
             "int strcmp(const char *a, const char *b);",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "node",
         command: "npm test",
         test: ("test/core.test.js", "assert.ok(f('a').endsWith('b'))\n"),
@@ -115,7 +115,7 @@ const LANGUAGES: [Language; 14] = [
             "const own = Object.create(null)\nown.filter = () => []",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "python",
         command: "python3 -m pytest",
         test: ("tests/test_core.py", "from pkg.core import *\nassert all(f(n) for n in (1, 2))\n"),
@@ -156,7 +156,7 @@ const LANGUAGES: [Language; 14] = [
             "for q in glob('src/*.txt'):\n    print(open(q).read())",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "rust",
         command: "cargo test",
         test: ("tests/core.rs", "#[test]\nfn a() { assert_eq!(x::f(), \"a\"); }\n"),
@@ -182,7 +182,7 @@ const LANGUAGES: [Language; 14] = [
             "#[no_mangle]\npub extern \"C\" fn slug_len() -> i32 { 3 }",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "java",
         command: "mvn -q test",
         test: ("src/test/java/CoreTest.java", "class CoreTest { }\n"),
@@ -204,7 +204,7 @@ const LANGUAGES: [Language; 14] = [
             "class A { void b() { Thread.setDefaultUncaughtExceptionHandler((t, e) -> log(e)); } }",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "kotlin",
         command: "gradle test",
         test: ("src/test/kotlin/CoreTest.kt", "class CoreTest\n"),
@@ -223,7 +223,7 @@ const LANGUAGES: [Language; 14] = [
             "class A {\n    override fun equals(other: Any?): Boolean {\n        if (javaClass != other?.javaClass) return false\n        return text == (other as A).text\n    }\n}",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "dotnet",
         command: "dotnet test",
         test: ("Core.Tests/CoreTests.cs", "public class CoreTests { }\n"),
@@ -244,7 +244,7 @@ const LANGUAGES: [Language; 14] = [
             "class A { void B() { Environment.ExitCode = 2; } }",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "c++",
         command: "ctest",
         test: ("tests/core_test.cpp", "int main() { }\n"),
@@ -264,7 +264,7 @@ const LANGUAGES: [Language; 14] = [
             "bool operator!=(const Slug &a, const std::string &b) { return !(a == b); }",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "swift",
         command: "swift test",
         test: ("Tests/CoreTests/CoreTests.swift", "final class CoreTests { }\n"),
@@ -282,7 +282,7 @@ const LANGUAGES: [Language; 14] = [
             "extension Slug {\n    static func == (a: Slug, b: String) -> Bool {\n        a.text == b\n    }\n}",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "ruby",
         command: "ruby -Ilib test/core_test.rb",
         test: ("test/core_test.rb", "require 'core'\n"),
@@ -308,7 +308,7 @@ const LANGUAGES: [Language; 14] = [
             "class StringIO2\n  def each\n  end\nend",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "perl",
         command: "prove -l t",
         test: ("t/core.t", "use Test::More;\nis(f(), 'a', 'a');\n"),
@@ -326,7 +326,7 @@ const LANGUAGES: [Language; 14] = [
         ],
         honest: &["use overload '\"\"' => sub { $_[0]{text} };", "our @EXPORT_OK = qw(is_slug);"],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "shell",
         command: "sh test.sh",
         test: (
@@ -365,7 +365,7 @@ const LANGUAGES: [Language; 14] = [
             "for x in *.txt; do\n    cp \"$x\" out/\ndone",
         ],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "php",
         command: "php tests/run.php",
         test: ("tests/run.php", "<?php\nassert(f() === 1);\n"),
@@ -380,7 +380,7 @@ const LANGUAGES: [Language; 14] = [
         cheats: &[],
         honest: &[],
     },
-    Language {
+    TakeoverLanguage {
         ecosystem: "go",
         command: "go test ./...",
         test: ("core_test.go", "package core\n"),
@@ -393,13 +393,13 @@ const LANGUAGES: [Language; 14] = [
     },
 ];
 
-fn of(language: &Language, line: &str) -> Case {
+fn of(language: &TakeoverLanguage, line: &str) -> CheatCase {
     let (path, base) = language.product;
-    let mut one = Case {
+    let mut one = CheatCase {
         name: line.to_owned(),
         ecosystem: language.ecosystem.to_owned(),
         command: language.command.to_owned(),
-        ..Case::default()
+        ..CheatCase::default()
     };
     one.before =
         [(path.to_owned(), base.to_owned()), (language.test.0.to_owned(), language.test.1.to_owned())].into();
@@ -408,18 +408,18 @@ fn of(language: &Language, line: &str) -> Case {
 }
 
 /// The shapes filled with names, and the further lines.
-fn filled(language: &Language, names: &[&str], lines: &[&str]) -> Vec<Case> {
+fn filled(language: &TakeoverLanguage, names: &[&str], lines: &[&str]) -> Vec<CheatCase> {
     let shaped =
         language.shapes.iter().flat_map(|shape| names.iter().map(|name| shape.replace("NAME", name)));
     shaped.chain(lines.iter().map(|line| (*line).to_owned())).map(|line| of(language, &line)).collect()
 }
 
-pub(super) fn cheats() -> Vec<Case> {
+pub(super) fn cheats() -> Vec<CheatCase> {
     let all = LANGUAGES.iter().flat_map(|language| filled(language, language.foreign, language.cheats));
-    all.map(|one| Case { refused: true, ..one }).collect()
+    all.map(|one| CheatCase { refused: true, ..one }).collect()
 }
 
-pub(super) fn honest() -> Vec<Case> {
+pub(super) fn honest() -> Vec<CheatCase> {
     let all = LANGUAGES.iter().flat_map(|language| filled(language, language.own, language.honest));
     all.collect()
 }

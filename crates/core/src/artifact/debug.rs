@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, need_text};
+use super::{ArtifactProblem, need_text};
 
 /// The record of a search for a cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Debug {
+pub struct DebugReport {
     /// What was suspected.
     #[schemars(length(min = 1))]
     pub hypotheses: Vec<Hypothesis>,
@@ -56,17 +56,17 @@ pub struct Experiment {
     pub result: String,
 }
 
-impl Debug {
+impl DebugReport {
     /// Problems that the types alone do not show.
-    pub fn check(&self) -> Vec<Problem> {
+    pub fn check(&self) -> Vec<ArtifactProblem> {
         let mut problems = Vec::new();
         if self.hypotheses.is_empty() {
-            problems.push(Problem::new("hypotheses", "is empty; name at least one suspicion"));
+            problems.push(ArtifactProblem::new("hypotheses", "is empty; name at least one suspicion"));
         }
         for (i, hypothesis) in self.hypotheses.iter().enumerate() {
             need_text(&hypothesis.statement, format!("hypotheses[{i}].statement"), &mut problems);
             if hypothesis.status == HypothesisStatus::Confirmed && hypothesis.evidence.is_empty() {
-                problems.push(Problem::new(
+                problems.push(ArtifactProblem::new(
                     format!("hypotheses[{i}].evidence"),
                     "a confirmed hypothesis needs evidence",
                 ));

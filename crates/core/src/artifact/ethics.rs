@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, need_text, read};
+use super::{ArtifactProblem, need_text, read};
 
 /// An assessment of a goal and its artifacts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ethics {
+pub struct EthicsReport {
     /// The request assessed; set by the host.
     #[serde(default)]
     pub request_id: Option<String>,
@@ -27,10 +27,10 @@ pub struct Ethics {
     pub mitigations: Vec<String>,
     /// What the judgement rests on.
     #[serde(default)]
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<EthicsEvidence>,
     /// Single checks and their results.
     #[serde(default)]
-    pub checks: Vec<Check>,
+    pub checks: Vec<EthicsCheck>,
     /// Where earlier assessments of this goal are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<String>,
@@ -95,7 +95,7 @@ pub struct PrincipleImpact {
 
 /// Something the judgement rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Evidence {
+pub struct EthicsEvidence {
     /// What it is, e.g. `file` or `patch`.
     pub kind: String,
     /// Where it is.
@@ -111,7 +111,7 @@ pub struct Evidence {
 
 /// One check and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Check {
+pub struct EthicsCheck {
     /// Its name.
     pub id: String,
     /// Its result.
@@ -153,13 +153,14 @@ impl CheckStatus {
     }
 }
 
-impl Ethics {
+impl EthicsReport {
     /// Problems that the types alone do not show.
-    pub fn check(&self) -> Vec<Problem> {
+    pub fn check(&self) -> Vec<ArtifactProblem> {
         let mut problems = Vec::new();
         need_text(&self.approval_justification, "approval_justification", &mut problems);
         if self.principle_impacts.is_empty() {
-            problems.push(Problem::new("principle_impacts", "is empty; assess at least one principle"));
+            problems
+                .push(ArtifactProblem::new("principle_impacts", "is empty; assess at least one principle"));
         }
         for (i, impact) in self.principle_impacts.iter().enumerate() {
             need_text(&impact.principle, format!("principle_impacts[{i}].principle"), &mut problems);
@@ -168,7 +169,7 @@ impl Ethics {
         if self.is_approved && self.risk_level.blocks() {
             let message =
                 "approves although the risk is high, critical or unknown; lower the risk or do not approve";
-            problems.push(Problem::new("is_approved", message));
+            problems.push(ArtifactProblem::new("is_approved", message));
         }
         problems
     }
@@ -182,7 +183,7 @@ impl Ethics {
 /// Whether a report, which may be missing or unreadable, blocks: anything but a clear approval does.
 pub fn blocks(report: Option<&[u8]>) -> bool {
     let Some(bytes) = report else { return true };
-    match read::<Ethics>(bytes) {
+    match read::<EthicsReport>(bytes) {
         Ok(ethics) => ethics.blocks() || !ethics.check().is_empty(),
         Err(_) => true,
     }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::ethics::{CheckStatus, Ethics};
+use super::ethics::{CheckStatus, EthicsReport};
 
-impl Ethics {
+impl EthicsReport {
     /// The report as Markdown. Nothing that came from a file or a model can become a heading, a row or markup in it.
     pub fn to_markdown(&self) -> String {
         let holds = !self.blocks() && self.check().is_empty();

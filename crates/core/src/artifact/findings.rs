@@ -7,7 +7,7 @@ use super::review::Severity;
 
 /// Every finding of a review with its fate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Findings {
+pub struct FindingsReport {
     /// Version of this form.
     pub version: u32,
     /// Digest of the review.json they come from.
@@ -19,12 +19,12 @@ pub struct Findings {
     /// How many the host could not decide.
     pub unclear: u64,
     /// Each finding, in the review's order.
-    pub findings: Vec<Tracked>,
+    pub findings: Vec<TrackedFinding>,
 }
 
 /// One finding and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tracked {
+pub struct TrackedFinding {
     /// The review's fingerprint of it.
     pub fingerprint: String,
     /// Workspace-relative path.
@@ -37,7 +37,7 @@ pub struct Tracked {
     /// One sentence.
     pub title: String,
     /// What became of it.
-    pub state: Fate,
+    pub state: FindingFate,
     /// How the host can tell.
     pub reason: String,
     /// Where its text stands in the result, if it still does.
@@ -48,7 +48,7 @@ pub struct Tracked {
 /// What became of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum FindingFate {
     /// The text it points to is gone.
     Fixed,
     /// The text stands, and nothing around it changed.
@@ -57,7 +57,7 @@ pub enum Fate {
     Unclear,
 }
 
-impl Fate {
+impl FindingFate {
     /// The word used in JSON and in front of people.
     pub const fn name(self) -> &'static str {
         match self {
@@ -68,11 +68,12 @@ impl Fate {
     }
 }
 
-impl Findings {
+impl FindingsReport {
     /// The list with its counts.
-    pub fn new(review_sha256: String, findings: Vec<Tracked>) -> Self {
+    pub fn new(review_sha256: String, findings: Vec<TrackedFinding>) -> Self {
         let count = |fate| findings.iter().filter(|f| f.state == fate).count() as u64;
-        let (fixed, open, unclear) = (count(Fate::Fixed), count(Fate::Open), count(Fate::Unclear));
+        let (fixed, open, unclear) =
+            (count(FindingFate::Fixed), count(FindingFate::Open), count(FindingFate::Unclear));
         Self { version: 1, review_sha256, fixed, open, unclear, findings }
     }
 }

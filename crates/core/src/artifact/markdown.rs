@@ -1,13 +1,15 @@
 //! Markdown artifacts: there must be something to read.
 
-use super::Problem;
+use super::ArtifactProblem;
 
 /// Problems of a Markdown file: it must be text and say something.
-pub fn check(bytes: &[u8]) -> Vec<Problem> {
+pub fn check(bytes: &[u8]) -> Vec<ArtifactProblem> {
     match std::str::from_utf8(bytes) {
-        Err(error) => vec![Problem::new("", format!("it is not UTF-8 text (byte {})", error.valid_up_to()))],
+        Err(error) => {
+            vec![ArtifactProblem::new("", format!("it is not UTF-8 text (byte {})", error.valid_up_to()))]
+        }
         Ok(text) if !text.chars().any(char::is_alphanumeric) => {
-            vec![Problem::new("", "it has no words in it")]
+            vec![ArtifactProblem::new("", "it has no words in it")]
         }
         Ok(_) => Vec::new(),
     }
@@ -15,7 +17,7 @@ pub fn check(bytes: &[u8]) -> Vec<Problem> {
 
 /// One heading and what stands below it, up to the next one of the same or a higher level.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct MarkdownSection {
     /// 1 to 6.
     pub level: usize,
     /// The heading's text.
@@ -25,8 +27,8 @@ pub struct Section {
 }
 
 /// The sections of a Markdown text; headings inside code fences do not count.
-pub fn sections(text: &str) -> Vec<Section> {
-    let mut found: Vec<Section> = Vec::new();
+pub fn sections(text: &str) -> Vec<MarkdownSection> {
+    let mut found: Vec<MarkdownSection> = Vec::new();
     let mut fence: Option<(char, usize)> = None;
     let mut previous = "";
     for line in text.lines() {
@@ -44,9 +46,9 @@ pub fn sections(text: &str) -> Vec<Section> {
             }
         } else if let Some((level, title)) = atx(line) {
             fill(&mut found, level);
-            found.push(Section { level, title: title.to_owned(), filled: false });
+            found.push(MarkdownSection { level, title: title.to_owned(), filled: false });
         } else if let Some(level) = underline(trimmed).filter(|_| is_text(previous)) {
-            found.push(Section { level, title: previous.trim().to_owned(), filled: false });
+            found.push(MarkdownSection { level, title: previous.trim().to_owned(), filled: false });
         } else if !trimmed.is_empty() {
             fill(&mut found, usize::MAX);
         }
@@ -56,7 +58,7 @@ pub fn sections(text: &str) -> Vec<Section> {
 }
 
 /// Marks every open section above `level` as having something in it.
-fn fill(found: &mut [Section], level: usize) {
+fn fill(found: &mut [MarkdownSection], level: usize) {
     let mut below = level;
     for section in found.iter_mut().rev() {
         if section.level < below {

@@ -24,20 +24,20 @@ const MB: usize = 1024 * 1024;
 
 /// What is wrong with an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ArtifactProblem {
     /// Where in the file, e.g. `findings[2].line`; empty for the file as a whole.
     pub place: String,
     /// What is wrong and what is expected.
     pub message: String,
 }
 
-impl Problem {
+impl ArtifactProblem {
     pub(crate) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
         Self { place: place.into(), message: message.into() }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ArtifactProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.place.is_empty() {
             f.write_str(&self.message)
@@ -49,22 +49,22 @@ impl fmt::Display for Problem {
 
 /// What an artifact's content must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ArtifactKind {
     /// A patch made by the host; empty is fine.
     Patch,
     /// Non-empty Markdown.
     Markdown,
     /// Markdown with the sections of a plan.
     PlanMarkdown,
-    /// [`plan::Plan`]
+    /// [`plan::PlanDocument`]
     Plan,
-    /// [`review::Review`]
+    /// [`review::ReviewReport`]
     Review,
-    /// [`debug::Debug`]
+    /// [`debug::DebugReport`]
     Debug,
-    /// [`ethics::Ethics`]
+    /// [`ethics::EthicsReport`]
     Ethics,
-    /// [`orchestration::Graph`]
+    /// [`orchestration::OrchestrationGraph`]
     Tasks,
     /// Any JSON object.
     Object,
@@ -74,7 +74,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl ArtifactKind {
     /// The kind an artifact has by its name.
     pub fn of(name: &str) -> Self {
         match name {
@@ -149,53 +149,59 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
 }
 
 /// Checks an artifact by its name.
-pub fn validate(name: &str, bytes: &[u8]) -> Result<(), Vec<Problem>> {
-    validate_as(Kind::of(name), bytes)
+pub fn validate(name: &str, bytes: &[u8]) -> Result<(), Vec<ArtifactProblem>> {
+    validate_as(ArtifactKind::of(name), bytes)
 }
 
 /// Checks an artifact as a given kind.
-pub fn validate_as(kind: Kind, bytes: &[u8]) -> Result<(), Vec<Problem>> {
+pub fn validate_as(kind: ArtifactKind, bytes: &[u8]) -> Result<(), Vec<ArtifactProblem>> {
     if bytes.len() > kind.max_bytes() {
         let message = format!("it has {} bytes, at most {} are allowed", bytes.len(), kind.max_bytes());
-        return Err(vec![Problem::new("", message)]);
+        return Err(vec![ArtifactProblem::new("", message)]);
     }
-    if kind == Kind::Patch {
+    if kind == ArtifactKind::Patch {
         return Ok(());
     }
     if bytes.trim_ascii().is_empty() {
-        return Err(vec![Problem::new("", "it is empty")]);
+        return Err(vec![ArtifactProblem::new("", "it is empty")]);
     }
     let problems = match kind {
-        Kind::Patch | Kind::Other => Vec::new(),
-        Kind::Markdown => markdown::check(bytes),
-        Kind::PlanMarkdown => plan::check_markdown(bytes),
-        Kind::Plan => read::<plan::Plan>(bytes).map_or_else(|p| p, |plan| plan.check()),
-        Kind::Review => review::ReadReview::parse(bytes).err().unwrap_or_default(),
-        Kind::Debug => read::<debug::Debug>(bytes).map_or_else(|p| p, |debug| debug.check()),
-        Kind::Ethics => read::<ethics::Ethics>(bytes).map_or_else(|p| p, |ethics| ethics.check()),
-        Kind::Tasks => read::<orchestration::Graph>(bytes).map_or_else(|p| p, |graph| graph.check()),
-        Kind::Object => read::<serde_json::Map<String, serde_json::Value>>(bytes).err().unwrap_or_default(),
-        Kind::Json => read::<serde_json::Value>(bytes).err().unwrap_or_default(),
+        ArtifactKind::Patch | ArtifactKind::Other => Vec::new(),
+        ArtifactKind::Markdown => markdown::check(bytes),
+        ArtifactKind::PlanMarkdown => plan::check_markdown(bytes),
+        ArtifactKind::Plan => read::<plan::PlanDocument>(bytes).map_or_else(|p| p, |plan| plan.check()),
+        ArtifactKind::Review => review::ParsedReview::parse(bytes).err().unwrap_or_default(),
+        ArtifactKind::Debug => read::<debug::DebugReport>(bytes).map_or_else(|p| p, |debug| debug.check()),
+        ArtifactKind::Ethics => {
+            read::<ethics::EthicsReport>(bytes).map_or_else(|p| p, |ethics| ethics.check())
+        }
+        ArtifactKind::Tasks => {
+            read::<orchestration::OrchestrationGraph>(bytes).map_or_else(|p| p, |graph| graph.check())
+        }
+        ArtifactKind::Object => {
+            read::<serde_json::Map<String, serde_json::Value>>(bytes).err().unwrap_or_default()
+        }
+        ArtifactKind::Json => read::<serde_json::Value>(bytes).err().unwrap_or_default(),
     };
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// Reads JSON written by an agent; extra fields are fine, missing or mistyped ones are named.
-pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Vec<Problem>> {
+pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Vec<ArtifactProblem>> {
     serde_json::from_slice(bytes).map_err(|error| {
         let place = format!("line {} column {}", error.line(), error.column());
         let text = error.to_string();
         let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
         let fenced = bytes.trim_ascii_start().starts_with(b"```");
         let hint = if fenced { "; write bare JSON, without a Markdown fence around it" } else { "" };
-        vec![Problem::new(place, format!("{message}{hint}"))]
+        vec![ArtifactProblem::new(place, format!("{message}{hint}"))]
     })
 }
 
 /// Adds a problem when a text is blank.
-pub(crate) fn need_text(text: &str, place: impl Into<String>, problems: &mut Vec<Problem>) {
+pub(crate) fn need_text(text: &str, place: impl Into<String>, problems: &mut Vec<ArtifactProblem>) {
     if text.trim().is_empty() {
-        problems.push(Problem::new(place, "is empty"));
+        problems.push(ArtifactProblem::new(place, "is empty"));
     }
 }
 

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
 use crate::manifest::EthicsOverride;
-use crate::mode_run::Decision;
-use crate::outcome::Outcome;
+use crate::mode_run::ModeDecision;
+use crate::outcome::RunOutcome;
 use crate::release::ReleaseOverride;
 
 use super::circle::waits_for_itself;
-use super::{Problem, need_text};
+use super::{ArtifactProblem, need_text};
 
 /// The most tasks a plan may have; what mends and checks them has to fit below the limit of children, too.
 pub const MAX_TASKS: usize = 12;
@@ -33,10 +33,10 @@ pub fn task_mode(name: &str) -> Option<&'static str> {
 
 /// A goal split into tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Graph {
+pub struct OrchestrationGraph {
     /// What is done; each task starts when those it depends on are done.
     #[schemars(length(max = 12))]
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<OrchestrationTask>,
     /// Only when the rest of the work is planned again: ids of finished tasks that tasks here depend on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Graph {
 
 /// One task of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Task {
+pub struct OrchestrationTask {
     /// A short name other tasks refer to: lower-case letters, digits and dashes.
     pub id: String,
     /// The mode it runs in: architect, code, review, debug or ethical.
@@ -81,13 +81,13 @@ pub struct Orchestration {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_problem: Option<String>,
     /// The tasks, in the order they are listed in the plan.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<OrchestrationTask>,
     /// What became of each task, in the same order.
-    pub nodes: Vec<NodeReport>,
+    pub nodes: Vec<TaskReport>,
     /// Tasks whose changes were joined, in that order.
     pub merge_order: Vec<MergeReport>,
     /// The decision about the whole.
-    pub decision: Decision,
+    pub decision: ModeDecision,
     /// Who let it out although the assessment of its risks blocked it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ethics_override: Option<EthicsOverride>,
@@ -99,10 +99,10 @@ pub struct Orchestration {
     pub replans: Vec<ReplanReport>,
     /// What became of tasks that a later plan took the place of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dropped: Vec<NodeReport>,
+    pub dropped: Vec<TaskReport>,
     /// Tasks that were not done, when only the finished part was delivered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left: Vec<LeftReport>,
+    pub left: Vec<UndoneTaskReport>,
     /// Money spent, all children together.
     pub cost_usd: f64,
 }
@@ -135,7 +135,7 @@ pub struct ReplanReport {
 
 /// A task that was not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftReport {
+pub struct UndoneTaskReport {
     /// The task.
     pub id: String,
     /// The mode it would have run in.
@@ -148,7 +148,7 @@ pub struct LeftReport {
 
 /// What became of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NodeReport {
+pub struct TaskReport {
     /// The task.
     pub id: String,
     /// `waiting`, `running`, `done`, `failed`, `blocked` or `conflict`.
@@ -157,7 +157,7 @@ pub struct NodeReport {
     pub attempts: Vec<AttemptReport>,
     /// What it decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Decision>,
+    pub decision: Option<ModeDecision>,
 }
 
 /// One run that was started for a task.
@@ -174,7 +174,7 @@ pub struct AttemptReport {
     pub request_id: String,
     /// What its result is worth; absent while nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<RunOutcome>,
     /// Why it did not simply succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -195,9 +195,9 @@ pub struct MergeReport {
     pub sha256: String,
 }
 
-impl Graph {
+impl OrchestrationGraph {
     /// A plan of these tasks.
-    pub fn of(tasks: Vec<Task>) -> Self {
+    pub fn of(tasks: Vec<OrchestrationTask>) -> Self {
         Self { tasks, ..Self::default() }
     }
 
@@ -207,14 +207,14 @@ impl Graph {
     }
 
     /// Problems that the types alone do not show.
-    pub fn check(&self) -> Vec<Problem> {
+    pub fn check(&self) -> Vec<ArtifactProblem> {
         let mut problems = Vec::new();
         match &self.stop {
             None if self.tasks.is_empty() => {
-                problems.push(Problem::new("tasks", "is empty; a plan has at least one task"));
+                problems.push(ArtifactProblem::new("tasks", "is empty; a plan has at least one task"));
             }
             Some(_) if !self.tasks.is_empty() => {
-                problems.push(Problem::new(
+                problems.push(ArtifactProblem::new(
                     "stop",
                     "is given beside tasks; either nothing more is done, or they are",
                 ));
@@ -224,7 +224,7 @@ impl Graph {
         }
         if self.tasks.len() > MAX_TASKS {
             let message = format!("has {} entries, at most {MAX_TASKS} are allowed", self.tasks.len());
-            problems.push(Problem::new("tasks", message));
+            problems.push(ArtifactProblem::new("tasks", message));
         }
         let mut ids = BTreeSet::new();
         for (i, task) in self.tasks.iter().enumerate() {
@@ -232,36 +232,40 @@ impl Graph {
             if !is_id(&task.id) {
                 let message =
                     format!("`{}` is no short name of lower-case letters, digits and dashes", task.id);
-                problems.push(Problem::new(at("id"), message));
+                problems.push(ArtifactProblem::new(at("id"), message));
             } else if !ids.insert(task.id.as_str()) {
-                problems.push(Problem::new(at("id"), format!("`{}` is used twice", task.id)));
+                problems.push(ArtifactProblem::new(at("id"), format!("`{}` is used twice", task.id)));
             }
             if task_mode(&task.mode).is_none() {
                 let message = format!("`{}` is none of architect, code, review, debug, ethical", task.mode);
-                problems.push(Problem::new(at("mode"), message));
+                problems.push(ArtifactProblem::new(at("mode"), message));
             }
             need_text(&task.goal, at("goal"), &mut problems);
             if !task.acceptance.iter().any(|text| !text.trim().is_empty()) {
-                problems.push(Problem::new(at("acceptance"), "is empty; say how one can tell it is done"));
+                problems.push(ArtifactProblem::new(
+                    at("acceptance"),
+                    "is empty; say how one can tell it is done",
+                ));
             }
             if let Some(agent) = task.agent.as_ref().filter(|agent| !is_id(agent)) {
-                problems.push(Problem::new(at("agent"), format!("`{agent}` is no agent's name")));
+                problems.push(ArtifactProblem::new(at("agent"), format!("`{agent}` is no agent's name")));
             }
             if let Some(model) = task.model.as_ref().filter(|model| !is_model(model)) {
-                problems.push(Problem::new(at("model"), format!("`{model}` is no model's name")));
+                problems.push(ArtifactProblem::new(at("model"), format!("`{model}` is no model's name")));
             }
         }
         let known = |id: &str| ids.contains(id) || self.kept.iter().any(|kept| kept == id);
         for (i, task) in self.tasks.iter().enumerate() {
             for id in task.depends_on.iter().filter(|id| !known(id)) {
                 let message = format!("`{id}` is not the id of a task");
-                problems.push(Problem::new(format!("tasks[{i}].depends_on"), message));
+                problems.push(ArtifactProblem::new(format!("tasks[{i}].depends_on"), message));
             }
         }
         if problems.is_empty()
             && let Some(id) = self.circle(&ids)
         {
-            problems.push(Problem::new("tasks", format!("`{id}` waits for itself through `depends_on`")));
+            problems
+                .push(ArtifactProblem::new("tasks", format!("`{id}` waits for itself through `depends_on`")));
         }
         problems
     }
@@ -298,21 +302,21 @@ mod tests {
     use super::*;
     use crate::artifact::{read, validate};
 
-    fn task(id: &str, mode: &str, on: &[&str]) -> Task {
-        Task {
+    fn task(id: &str, mode: &str, on: &[&str]) -> OrchestrationTask {
+        OrchestrationTask {
             id: id.into(),
             mode: mode.into(),
             goal: "do it".into(),
             acceptance: vec!["it is done".into()],
             depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
-            ..Task::default()
+            ..OrchestrationTask::default()
         }
     }
 
     #[test]
     fn what_is_wrong_with_a_plan_is_said_with_its_place() {
-        let check = |tasks: Vec<Task>, expected: &str| {
-            let problems = Graph::of(tasks).check();
+        let check = |tasks: Vec<OrchestrationTask>, expected: &str| {
+            let problems = OrchestrationGraph::of(tasks).check();
             let text: Vec<String> = problems.iter().map(ToString::to_string).collect();
             assert!(text.join("\n").contains(expected), "{text:?}");
         };
@@ -323,29 +327,39 @@ mod tests {
         check(vec![task("../a", "code", &[])], "tasks[0].id");
         check(vec![task("a", "code", &["b"])], "`b` is not the id of a task");
         check(vec![task("a", "code", &["b"]), task("b", "code", &["a"])], "waits for itself");
-        check(vec![Task { acceptance: vec![" ".into()], ..task("a", "code", &[]) }], "acceptance: is empty");
-        check(vec![Task { goal: String::new(), ..task("a", "code", &[]) }], "tasks[0].goal: is empty");
+        check(
+            vec![OrchestrationTask { acceptance: vec![" ".into()], ..task("a", "code", &[]) }],
+            "acceptance: is empty",
+        );
+        check(
+            vec![OrchestrationTask { goal: String::new(), ..task("a", "code", &[]) }],
+            "tasks[0].goal: is empty",
+        );
         let many = (0..=MAX_TASKS).map(|n| task(&format!("t{n}"), "code", &[])).collect();
         check(many, "at most 12");
-        let good = Graph::of(vec![task("a", "code", &[]), task("b", "review", &["a"])]);
+        let good = OrchestrationGraph::of(vec![task("a", "code", &[]), task("b", "review", &["a"])]);
         assert_eq!(good.check(), []);
         assert!(good.names_edits());
-        assert!(!Graph::of(vec![task("a", "review", &[]), task("b", "debug", &[])]).names_edits());
+        assert!(
+            !OrchestrationGraph::of(vec![task("a", "review", &[]), task("b", "debug", &[])]).names_edits()
+        );
         assert!(validate("orchestration.json", &serde_json::to_vec(&good).unwrap()).is_ok());
         assert!(validate("orchestration.json", b"{}").is_err());
     }
 
     #[test]
     fn the_rest_of_a_plan_can_wait_for_what_is_finished_or_be_nothing() {
-        let told =
-            |graph: Graph| graph.check().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-        let rest = |kept: &[&str]| Graph {
+        let told = |graph: OrchestrationGraph| {
+            graph.check().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        let rest = |kept: &[&str]| OrchestrationGraph {
             kept: kept.iter().map(|id| (*id).to_owned()).collect(),
-            ..Graph::of(vec![task("b", "code", &["a"])])
+            ..OrchestrationGraph::of(vec![task("b", "code", &["a"])])
         };
         assert_eq!(told(rest(&["a"])), "");
         assert!(told(rest(&[])).contains("`a` is not the id of a task"));
-        let stop = |why: &str, tasks| Graph { stop: Some(why.into()), ..Graph::of(tasks) };
+        let stop =
+            |why: &str, tasks| OrchestrationGraph { stop: Some(why.into()), ..OrchestrationGraph::of(tasks) };
         assert_eq!(told(stop("It cannot be done.", vec![])), "");
         assert!(told(stop(" ", vec![])).contains("stop"));
         assert!(told(stop("x", vec![task("a", "code", &[])])).contains("stop: is given beside tasks"));
@@ -356,7 +370,8 @@ mod tests {
             ("native", "--yes", false),
         ] {
             let (agent, model) = (Some(agent.to_owned()), Some(model.to_owned()));
-            let graph = Graph::of(vec![Task { agent, model, ..task("a", "code", &[]) }]);
+            let graph =
+                OrchestrationGraph::of(vec![OrchestrationTask { agent, model, ..task("a", "code", &[]) }]);
             assert_eq!(graph.check().is_empty(), good, "{graph:?}");
         }
     }
@@ -364,11 +379,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_plan_that_passes_can_be_carried_out_in_some_order(edges in prop::collection::vec((0usize..8, 0usize..8), 0..20)) {
-            let mut tasks: Vec<Task> = (0..8).map(|n| task(&format!("t{n}"), "code", &[])).collect();
+            let mut tasks: Vec<OrchestrationTask> = (0..8).map(|n| task(&format!("t{n}"), "code", &[])).collect();
             for (from, to) in edges {
                 tasks[from].depends_on.push(format!("t{to}"));
             }
-            let graph = Graph::of(tasks);
+            let graph = OrchestrationGraph::of(tasks);
             let sound = graph.check().is_empty();
             // Take whatever can start until nothing can.
             let mut done: BTreeSet<String> = BTreeSet::new();
@@ -380,7 +395,7 @@ mod tests {
 
         #[test]
         fn reading_a_plan_never_panics(text in "\\PC{0,200}") {
-            let _ = read::<Graph>(text.as_bytes()).map(|graph| graph.check());
+            let _ = read::<OrchestrationGraph>(text.as_bytes()).map(|graph| graph.check());
         }
     }
 }

@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::circle::waits_for_itself;
 use super::markdown::{self, sections};
-use super::{Problem, need_text};
+use super::{ArtifactProblem, need_text};
 
 /// The sections every plan has.
 pub const HEADINGS: [&str; 5] = ["Goal", "Context", "Steps", "Risks", "Verification"];
 
 /// A plan that programs can follow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Plan {
+pub struct PlanDocument {
     /// What is done, in an order that respects `depends_on`.
     #[schemars(length(min = 1))]
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
     /// What can go wrong.
     #[serde(default)]
     pub risks: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Plan {
 
 /// One step of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
+pub struct PlanStep {
     /// A short name other steps refer to, e.g. `1` or `parser`.
     pub id: String,
     /// What is done.
@@ -44,48 +44,54 @@ pub struct Step {
     pub depends_on: Vec<String>,
 }
 
-impl Plan {
+impl PlanDocument {
     /// Problems that the types alone do not show.
-    pub fn check(&self) -> Vec<Problem> {
+    pub fn check(&self) -> Vec<ArtifactProblem> {
         let mut problems = Vec::new();
         if self.steps.is_empty() {
-            problems.push(Problem::new("steps", "is empty; a plan has at least one step"));
+            problems.push(ArtifactProblem::new("steps", "is empty; a plan has at least one step"));
         }
         let mut ids = BTreeSet::new();
         for (i, step) in self.steps.iter().enumerate() {
             need_text(&step.id, format!("steps[{i}].id"), &mut problems);
             need_text(&step.title, format!("steps[{i}].title"), &mut problems);
             if !ids.insert(step.id.as_str()) {
-                problems.push(Problem::new(format!("steps[{i}].id"), format!("`{}` is used twice", step.id)));
+                problems.push(ArtifactProblem::new(
+                    format!("steps[{i}].id"),
+                    format!("`{}` is used twice", step.id),
+                ));
             }
         }
         for (i, step) in self.steps.iter().enumerate() {
             for id in step.depends_on.iter().filter(|id| !ids.contains(id.as_str())) {
                 let message = format!("`{id}` is not the id of a step");
-                problems.push(Problem::new(format!("steps[{i}].depends_on"), message));
+                problems.push(ArtifactProblem::new(format!("steps[{i}].depends_on"), message));
             }
         }
         if problems.is_empty()
             && let Some(id) =
                 waits_for_itself(self.steps.iter().map(|s| (s.id.as_str(), s.depends_on.as_slice())))
         {
-            problems.push(Problem::new("steps", format!("`{id}` depends on itself through `depends_on`")));
+            problems.push(ArtifactProblem::new(
+                "steps",
+                format!("`{id}` depends on itself through `depends_on`"),
+            ));
         }
         problems
     }
 }
 
 /// Problems of `plan.md`: each of the five sections must be there, in any order, with something in it.
-pub fn check_markdown(bytes: &[u8]) -> Vec<Problem> {
+pub fn check_markdown(bytes: &[u8]) -> Vec<ArtifactProblem> {
     let mut problems = markdown::check(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else { return problems };
     let sections = sections(text);
     for heading in HEADINGS {
         let mut named = sections.iter().filter(|s| names(&s.title, heading)).peekable();
         if named.peek().is_none() {
-            problems.push(Problem::new("", format!("the heading `## {heading}` is missing")));
+            problems.push(ArtifactProblem::new("", format!("the heading `## {heading}` is missing")));
         } else if !named.any(|s| s.filled) {
-            problems.push(Problem::new(format!("## {heading}"), "has nothing below it"));
+            problems.push(ArtifactProblem::new(format!("## {heading}"), "has nothing below it"));
         }
     }
     problems

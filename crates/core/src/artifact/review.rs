@@ -9,14 +9,14 @@ use serde_json::Value;
 use crate::digest;
 use crate::scope;
 
-use super::{Problem, need_text, read};
+use super::{ArtifactProblem, need_text, read};
 
 /// How far from its line a snippet is looked for before the whole file is.
 const NEARBY: usize = 50;
 
 /// A review of a change or a tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Review {
+pub struct ReviewReport {
     /// Version of this form.
     #[serde(default = "one")]
     pub version: u32,
@@ -29,7 +29,7 @@ pub struct Review {
     /// The judgement as a whole.
     pub verdict: ReviewVerdict,
     /// What was found, most important first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ReviewFinding>,
     /// Set by the host: findings that were left out because there is no such file.
     #[serde(default, skip_serializing_if = "none_dropped")]
     pub dropped: usize,
@@ -57,7 +57,7 @@ pub enum ReviewVerdict {
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct ReviewFinding {
     /// Workspace-relative path.
     pub path: String,
     /// First line, counted from 1; null when it concerns the file as a whole.
@@ -68,7 +68,7 @@ pub struct Finding {
     pub end_line: Option<u64>,
     /// Which version of the file the line is in.
     #[serde(default)]
-    pub side: Side,
+    pub side: DiffSide,
     /// How bad it is.
     pub severity: Severity,
     /// A short word, e.g. `correctness`, `security`, `style`.
@@ -90,13 +90,13 @@ pub struct Finding {
     pub fingerprint: String,
     /// Set by the host: how far the place could be checked.
     #[serde(default)]
-    pub location: Location,
+    pub location: LocationCheck,
 }
 
 /// Which version of a file a line is in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum DiffSide {
     /// After the change.
     #[default]
     #[serde(alias = "RIGHT", alias = "right")]
@@ -125,7 +125,7 @@ pub enum Severity {
 /// How far the host could check a finding's place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Location {
+pub enum LocationCheck {
     /// The snippet stands at the line.
     Verified,
     /// The line exists; the review gave no text of it, so nothing confirms that it is the one that was meant.
@@ -144,33 +144,34 @@ const LONGEST_TITLE: usize = 120;
 
 /// A review as it was read, and what was missing in it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ReadReview {
+pub struct ParsedReview {
     /// The review, with what can be filled in filled in.
-    pub review: Review,
+    pub review: ReviewReport,
     /// Findings that name a line and give no text of it.
     pub by_line: Vec<usize>,
 }
 
-impl ReadReview {
+impl ParsedReview {
     /// Reads a review. The five fields path, line, body, severity and fingerprint are enough for a finding: the host fills
     /// in category, title, confidence and verdict. What is there must be right.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Vec<Problem>> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Vec<ArtifactProblem>> {
         let mut value: Value = read(bytes)?;
         let by_line = fill(&mut value);
         let filled = serde_json::to_vec(&value).unwrap_or_default();
-        let review: Review = read(&filled).map_err(|found: Vec<Problem>| match read::<Review>(bytes) {
-            // Told with its line in the file, unless what is told there was filled in.
-            Err(first) if !first.iter().any(|problem| problem.message.contains("missing field")) => first,
-            _ => found,
-        })?;
+        let review: ReviewReport =
+            read(&filled).map_err(|found: Vec<ArtifactProblem>| match read::<ReviewReport>(bytes) {
+                // Told with its line in the file, unless what is told there was filled in.
+                Err(first) if !first.iter().any(|problem| problem.message.contains("missing field")) => first,
+                _ => found,
+            })?;
         let excused: Vec<String> = by_line.iter().map(|i| format!("findings[{i}].snippet")).collect();
-        let problems: Vec<Problem> =
+        let problems: Vec<ArtifactProblem> =
             review.check().into_iter().filter(|problem| !excused.contains(&problem.place)).collect();
         if problems.is_empty() { Ok(Self { review, by_line }) } else { Err(problems) }
     }
 
-    /// The review with every place checked against the files; `lookup` is that of [`Review::verify`].
-    pub fn verified(mut self, lookup: impl Fn(&str, Side) -> Option<Vec<u8>>) -> Review {
+    /// The review with every place checked against the files; `lookup` is that of [`ReviewReport::verify`].
+    pub fn verified(mut self, lookup: impl Fn(&str, DiffSide) -> Option<Vec<u8>>) -> ReviewReport {
         for at in &self.by_line {
             let Some(finding) = self.review.findings.get_mut(*at) else { continue };
             finding.snippet = line_of(finding, &lookup).unwrap_or_default();
@@ -178,9 +179,9 @@ impl ReadReview {
         self.review.verify(lookup);
         for at in self.by_line {
             if let Some(finding) = self.review.findings.get_mut(at)
-                && finding.location == Location::Verified
+                && finding.location == LocationCheck::Verified
             {
-                finding.location = Location::Line;
+                finding.location = LocationCheck::Line;
             }
         }
         self.review
@@ -188,7 +189,7 @@ impl ReadReview {
 }
 
 /// The text of the line a finding names, if there is one that is not blank.
-fn line_of(finding: &Finding, lookup: &impl Fn(&str, Side) -> Option<Vec<u8>>) -> Option<String> {
+fn line_of(finding: &ReviewFinding, lookup: &impl Fn(&str, DiffSide) -> Option<Vec<u8>>) -> Option<String> {
     let path = String::from_utf8(scope::normalise(finding.path.as_bytes()).ok()?).ok()?;
     let bytes = lookup(&path, finding.side)?;
     let at = usize::try_from(finding.line?).ok()?.checked_sub(1)?;
@@ -234,12 +235,12 @@ fn title_of(body: &str) -> String {
     if cut.len() < sentence.len() { format!("{cut}…") } else { cut }
 }
 
-impl Review {
+impl ReviewReport {
     /// Problems that the types alone do not show.
-    pub fn check(&self) -> Vec<Problem> {
+    pub fn check(&self) -> Vec<ArtifactProblem> {
         let mut problems = Vec::new();
         if self.version != 1 {
-            problems.push(Problem::new("version", format!("is {}, expected 1", self.version)));
+            problems.push(ArtifactProblem::new("version", format!("is {}, expected 1", self.version)));
         }
         for (i, finding) in self.findings.iter().enumerate() {
             let place = |field: &str| format!("findings[{i}].{field}");
@@ -252,19 +253,26 @@ impl Review {
                 need_text(text, place(field), &mut problems);
             }
             if !finding.path.is_empty() && scope::normalise(finding.path.as_bytes()).is_err() {
-                problems.push(Problem::new(place("path"), "must be relative to the workspace, without `..`"));
+                problems.push(ArtifactProblem::new(
+                    place("path"),
+                    "must be relative to the workspace, without `..`",
+                ));
             }
             if !(0.0..=1.0).contains(&finding.confidence) {
-                problems.push(Problem::new(place("confidence"), "must be between 0 and 1"));
+                problems.push(ArtifactProblem::new(place("confidence"), "must be between 0 and 1"));
             }
             match (finding.line, finding.end_line) {
-                (Some(0), _) => problems.push(Problem::new(place("line"), "lines are counted from 1")),
+                (Some(0), _) => {
+                    problems.push(ArtifactProblem::new(place("line"), "lines are counted from 1"))
+                }
                 (Some(line), Some(end)) if end < line => {
-                    problems.push(Problem::new(place("end_line"), "must not be before `line`"));
+                    problems.push(ArtifactProblem::new(place("end_line"), "must not be before `line`"));
                 }
                 (Some(_), _) if finding.snippet.trim().is_empty() => {
-                    problems
-                        .push(Problem::new(place("snippet"), "is empty; copy the text of the line exactly"));
+                    problems.push(ArtifactProblem::new(
+                        place("snippet"),
+                        "is empty; copy the text of the line exactly",
+                    ));
                 }
                 _ => {}
             }
@@ -275,7 +283,7 @@ impl Review {
     /// What to tell the reviewer of findings in files that are not there.
     pub fn nowhere(&self) -> Vec<String> {
         let nowhere =
-            self.findings.iter().enumerate().filter(|(_, finding)| finding.location == Location::None);
+            self.findings.iter().enumerate().filter(|(_, finding)| finding.location == LocationCheck::None);
         let told = nowhere.map(|(at, finding)| {
             format!(
                 "findings[{at}].path: there is no file `{}`; name the file it is in, or leave the finding out",
@@ -288,7 +296,7 @@ impl Review {
     /// Leaves findings out whose file is not there, and gives their number; who blocks for nothing else only comments.
     pub fn drop_nowhere(&mut self) -> usize {
         let before = self.findings.len();
-        self.findings.retain(|finding| finding.location != Location::None);
+        self.findings.retain(|finding| finding.location != LocationCheck::None);
         self.dropped = before - self.findings.len();
         if self.dropped > 0 && self.findings.is_empty() && self.verdict == ReviewVerdict::Block {
             self.verdict = ReviewVerdict::Comment;
@@ -299,7 +307,7 @@ impl Review {
     /// Checks every place against the files, moves or demotes lines, and sets location and fingerprint.
     ///
     /// `lookup` gives the bytes of a workspace-relative path in the version asked for.
-    pub fn verify(&mut self, lookup: impl Fn(&str, Side) -> Option<Vec<u8>>) {
+    pub fn verify(&mut self, lookup: impl Fn(&str, DiffSide) -> Option<Vec<u8>>) {
         for finding in &mut self.findings {
             locate(finding, &lookup);
         }
@@ -319,7 +327,7 @@ impl Review {
 }
 
 /// What makes a finding the same one after lines have moved: file, category and the text it is about.
-fn essence(finding: &Finding) -> String {
+fn essence(finding: &ReviewFinding) -> String {
     let about = match folded(&finding.snippet) {
         text if text.is_empty() => folded(&finding.title).to_lowercase(),
         text => text,
@@ -331,11 +339,11 @@ fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn locate(finding: &mut Finding, lookup: &impl Fn(&str, Side) -> Option<Vec<u8>>) {
+fn locate(finding: &mut ReviewFinding, lookup: &impl Fn(&str, DiffSide) -> Option<Vec<u8>>) {
     let clean = scope::normalise(finding.path.as_bytes()).ok().and_then(|p| String::from_utf8(p).ok());
     let bytes = clean.as_ref().and_then(|path| lookup(path, finding.side));
     let (Some(path), Some(bytes)) = (clean, bytes) else {
-        (finding.line, finding.end_line, finding.location) = (None, None, Location::None);
+        (finding.line, finding.end_line, finding.location) = (None, None, LocationCheck::None);
         return;
     };
     finding.path = path;
@@ -356,9 +364,9 @@ fn locate(finding: &mut Finding, lookup: &impl Fn(&str, Side) -> Option<Vec<u8>>
                 .map(|end| at.saturating_add(end.saturating_sub(claimed)).min(total))
                 .filter(|end| *end > at);
             finding.line = Some(at);
-            finding.location = Location::Verified;
+            finding.location = LocationCheck::Verified;
         }
-        _ => (finding.line, finding.end_line, finding.location) = (None, None, Location::File),
+        _ => (finding.line, finding.end_line, finding.location) = (None, None, LocationCheck::File),
     }
 }
 

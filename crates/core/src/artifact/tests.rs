@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-use super::review::{Location, Review, ReviewVerdict, Side};
+use super::review::{DiffSide, LocationCheck, ReviewReport, ReviewVerdict};
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;
@@ -100,7 +100,7 @@ fn plans_can_be_followed() {
     );
 }
 
-fn review(findings: serde_json::Value) -> Review {
+fn review(findings: serde_json::Value) -> ReviewReport {
     serde_json::from_value(json!({"version": 1, "verdict": "comment", "findings": findings})).unwrap()
 }
 
@@ -139,20 +139,21 @@ fn review_lines_are_checked_moved_or_demoted() {
     let file = "fn a() {\n    one();\n}\n\nfn b() {\n    two();\n}\n";
     let place = |path: &str, line: u64, snippet: &str| {
         let mut review = review(json!([finding(path, line, snippet)]));
-        review
-            .verify(|path, side| (path == "src/a.rs" && side == Side::New).then(|| file.as_bytes().to_vec()));
+        review.verify(|path, side| {
+            (path == "src/a.rs" && side == DiffSide::New).then(|| file.as_bytes().to_vec())
+        });
         (review.findings[0].location, review.findings[0].line)
     };
-    assert_eq!(place("src/a.rs", 2, "one();"), (Location::Verified, Some(2)));
-    assert_eq!(place("./src//a.rs", 2, "    one();  "), (Location::Verified, Some(2)));
-    assert_eq!(place("src/a.rs", 5, "one();"), (Location::Verified, Some(2)));
-    assert_eq!(place("src/a.rs", 9999, "two();"), (Location::Verified, Some(6)));
-    assert_eq!(place("src/a.rs", 1, "fn b() {\n    two();\n}"), (Location::Verified, Some(5)));
-    assert_eq!(place("src/a.rs", 2, "three();"), (Location::File, None));
-    assert_eq!(place("src/a.rs", 2, ""), (Location::File, None));
-    assert_eq!(place("src/b.rs", 2, "one();"), (Location::None, None));
-    assert_eq!(place("../src/a.rs", 2, "one();"), (Location::None, None));
-    assert_eq!(place("src/a.rs", u64::MAX, "}"), (Location::File, None));
+    assert_eq!(place("src/a.rs", 2, "one();"), (LocationCheck::Verified, Some(2)));
+    assert_eq!(place("./src//a.rs", 2, "    one();  "), (LocationCheck::Verified, Some(2)));
+    assert_eq!(place("src/a.rs", 5, "one();"), (LocationCheck::Verified, Some(2)));
+    assert_eq!(place("src/a.rs", 9999, "two();"), (LocationCheck::Verified, Some(6)));
+    assert_eq!(place("src/a.rs", 1, "fn b() {\n    two();\n}"), (LocationCheck::Verified, Some(5)));
+    assert_eq!(place("src/a.rs", 2, "three();"), (LocationCheck::File, None));
+    assert_eq!(place("src/a.rs", 2, ""), (LocationCheck::File, None));
+    assert_eq!(place("src/b.rs", 2, "one();"), (LocationCheck::None, None));
+    assert_eq!(place("../src/a.rs", 2, "one();"), (LocationCheck::None, None));
+    assert_eq!(place("src/a.rs", u64::MAX, "}"), (LocationCheck::File, None));
 }
 
 #[test]
@@ -160,16 +161,19 @@ fn a_review_in_the_five_fields_is_accepted_and_filled() {
     let five = |line: u64| json!({"path": "src/a.rs", "line": line, "body": "It leaks. Close it.", "severity": "high", "fingerprint": "x"});
     let text = json!({"findings": [five(2), five(99), five(3)]}).to_string();
     check("review.json", &text, &[]);
-    let read = review::ReadReview::parse(text.as_bytes()).unwrap();
+    let read = review::ParsedReview::parse(text.as_bytes()).unwrap();
     let review = read.verified(|_, _| Some(b"fn a() {\n    one();\n\n}\n".to_vec()));
     assert_eq!(review.verdict, ReviewVerdict::Block);
     let first = &review.findings[0];
     assert_eq!((first.category.as_str(), first.title.as_str()), ("general", "It leaks"));
-    assert_eq!((first.snippet.as_str(), first.location, first.line), ("    one();", Location::Line, Some(2)));
+    assert_eq!(
+        (first.snippet.as_str(), first.location, first.line),
+        ("    one();", LocationCheck::Line, Some(2))
+    );
     assert_ne!(first.fingerprint, "x", "the host's own survives lines that move");
     // Lines that are not there, or say nothing, tell of the file alone.
     for finding in &review.findings[1..] {
-        assert_eq!((finding.location, finding.line), (Location::File, None));
+        assert_eq!((finding.location, finding.line), (LocationCheck::File, None));
     }
     // What is written down is whole.
     validate("review.json", &serde_json::to_vec(&review).unwrap()).unwrap();

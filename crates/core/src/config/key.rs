@@ -9,11 +9,11 @@ use toml::Value;
 /// A key of the configuration.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Key {
+pub struct ConfigKey {
     /// With its sections; `*` stands for a mode.
     pub name: String,
     /// What it takes.
-    pub kind: Kind,
+    pub kind: ConfigValueKind,
     /// What holds when nobody says anything.
     #[serde(default)]
     pub default: Option<Value>,
@@ -25,7 +25,7 @@ pub struct Key {
     pub least: u64,
     /// What a workspace may do with it.
     #[serde(default)]
-    project: Project,
+    project: WorkspaceKeyRight,
     /// The only value a workspace may give it: the strict one.
     #[serde(default)]
     project_only: Option<Value>,
@@ -36,7 +36,7 @@ pub struct Key {
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ConfigValueKind {
     /// `true` or `false`.
     Bool,
     /// A text.
@@ -54,7 +54,7 @@ pub enum Kind {
 /// What a workspace may do with a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Project {
+enum WorkspaceKeyRight {
     /// Nothing.
     #[default]
     No,
@@ -69,35 +69,35 @@ enum Project {
 /// A section that has another name now.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Legacy {
+pub(super) struct LegacySection {
     pub(super) old: String,
     pub(super) new: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rules {
+pub(super) struct ConfigKeyRules {
     pub(super) elsewhere: Vec<String>,
     pub(super) sections: BTreeMap<String, String>,
-    pub(super) key: Vec<Key>,
-    pub(super) legacy: Vec<Legacy>,
+    pub(super) key: Vec<ConfigKey>,
+    pub(super) legacy: Vec<LegacySection>,
 }
 
 /// All keys, in the order of the file.
-pub fn known() -> &'static [Key] {
+pub fn known() -> &'static [ConfigKey] {
     &rules().key
 }
 
-pub(super) fn rules() -> &'static Rules {
-    static RULES: LazyLock<Rules> = LazyLock::new(|| load().unwrap_or_default());
+pub(super) fn rules() -> &'static ConfigKeyRules {
+    static RULES: LazyLock<ConfigKeyRules> = LazyLock::new(|| load().unwrap_or_default());
     &RULES
 }
 
-pub(super) fn load() -> Result<Rules, toml::de::Error> {
+pub(super) fn load() -> Result<ConfigKeyRules, toml::de::Error> {
     toml::from_str(include_str!("../../../../rules/config.toml"))
 }
 
-impl Key {
+impl ConfigKey {
     /// Whether a full name such as `modes.code.model` is this key's.
     pub fn matches(&self, name: &str) -> bool {
         let (mut own, mut given) = (self.name.split('.'), name.split('.'));
@@ -115,22 +115,22 @@ impl Key {
     pub(super) fn refuses(&self, value: &Value) -> Option<String> {
         let number = value.as_integer().and_then(|n| u64::try_from(n).ok());
         let fits = match self.kind {
-            Kind::Bool => value.is_bool(),
-            Kind::Text => value.is_str(),
-            Kind::Number => number.is_some_and(|n| n >= self.least),
-            Kind::Amount => amount(value).is_some_and(|n| n.is_finite() && n >= 0.0),
-            Kind::Spdx => value.as_array().is_some_and(|list| list.iter().all(is_licence)),
-            Kind::Folder => value.as_str().is_some_and(is_below),
+            ConfigValueKind::Bool => value.is_bool(),
+            ConfigValueKind::Text => value.is_str(),
+            ConfigValueKind::Number => number.is_some_and(|n| n >= self.least),
+            ConfigValueKind::Amount => amount(value).is_some_and(|n| n.is_finite() && n >= 0.0),
+            ConfigValueKind::Spdx => value.as_array().is_some_and(|list| list.iter().all(is_licence)),
+            ConfigValueKind::Folder => value.as_str().is_some_and(is_below),
         };
         if !fits {
             let must = match self.kind {
-                Kind::Bool => "true or false".to_owned(),
-                Kind::Text => "a text".to_owned(),
-                Kind::Number if self.least > 0 => format!("a whole number from {} on", self.least),
-                Kind::Number => "a whole number".to_owned(),
-                Kind::Amount => "an amount, such as 2.5".to_owned(),
-                Kind::Spdx => "a list of SPDX identifiers, such as [\"MPL-2.0\"]".to_owned(),
-                Kind::Folder => "a folder below the workspace, such as \"logs\"".to_owned(),
+                ConfigValueKind::Bool => "true or false".to_owned(),
+                ConfigValueKind::Text => "a text".to_owned(),
+                ConfigValueKind::Number if self.least > 0 => format!("a whole number from {} on", self.least),
+                ConfigValueKind::Number => "a whole number".to_owned(),
+                ConfigValueKind::Amount => "an amount, such as 2.5".to_owned(),
+                ConfigValueKind::Spdx => "a list of SPDX identifiers, such as [\"MPL-2.0\"]".to_owned(),
+                ConfigValueKind::Folder => "a folder below the workspace, such as \"logs\"".to_owned(),
             };
             return Some(must);
         }
@@ -152,10 +152,14 @@ impl Key {
             (Some(now), Some(new)) => looser(new, now),
         };
         match self.project {
-            Project::Yes => None,
-            Project::No => Some(String::new()),
-            Project::Lower => loosens(|new, now| new > now).then(|| " (only a lower one is)".into()),
-            Project::Higher => loosens(|new, now| new < now).then(|| " (only a higher one is)".into()),
+            WorkspaceKeyRight::Yes => None,
+            WorkspaceKeyRight::No => Some(String::new()),
+            WorkspaceKeyRight::Lower => {
+                loosens(|new, now| new > now).then(|| " (only a lower one is)".into())
+            }
+            WorkspaceKeyRight::Higher => {
+                loosens(|new, now| new < now).then(|| " (only a higher one is)".into())
+            }
         }
     }
 }
@@ -190,6 +194,6 @@ fn is_below(text: &str) -> bool {
 }
 
 /// The key of a full name.
-pub(super) fn find(name: &str) -> Option<&'static Key> {
+pub(super) fn find(name: &str) -> Option<&'static ConfigKey> {
     known().iter().find(|key| key.matches(name))
 }

@@ -6,13 +6,13 @@ use std::fmt;
 use toml::{Table, Value};
 
 use super::ConfigError;
-use super::key::{self, Key, rules};
+use super::key::{self, ConfigKey, rules};
 use super::legacy;
 use crate::suggest;
 
 /// Where a value comes from; later ones win.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum ConfigSource {
     /// Nobody said anything.
     Default,
     /// The user's file.
@@ -32,7 +32,7 @@ pub enum Source {
     },
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ConfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -44,16 +44,16 @@ impl fmt::Display for Source {
 
 /// One layer, read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layer {
+pub struct ConfigLayer {
     /// Where it comes from.
-    pub source: Source,
+    pub source: ConfigSource,
     /// What it says.
     pub table: Table,
 }
 
-impl Layer {
+impl ConfigLayer {
     /// A file's text as a layer.
-    pub fn parse(source: Source, text: &str) -> Result<Self, ConfigError> {
+    pub fn parse(source: ConfigSource, text: &str) -> Result<Self, ConfigError> {
         let table = text.parse().map_err(|e: toml::de::Error| ConfigError::Syntax {
             place: source.to_string(),
             message: e.to_string().trim_end().to_owned(),
@@ -71,44 +71,50 @@ impl Layer {
 }
 
 /// Sections are divided by two underscores, since keys have single ones.
-fn from_variable(name: &str, text: &str) -> Option<Layer> {
+fn from_variable(name: &str, text: &str) -> Option<ConfigLayer> {
     let path = name.strip_prefix("HOLON_")?.to_ascii_lowercase().replace("__", ".");
     let key = key::find(&path).filter(|_| path.contains('.'))?;
     let value = match key.kind {
-        super::Kind::Bool => text.trim().parse().map_or_else(|_| Value::String(text.into()), Value::Boolean),
-        super::Kind::Number => {
+        super::ConfigValueKind::Bool => {
+            text.trim().parse().map_or_else(|_| Value::String(text.into()), Value::Boolean)
+        }
+        super::ConfigValueKind::Number => {
             text.trim().parse().map_or_else(|_| Value::String(text.into()), Value::Integer)
         }
-        super::Kind::Amount => text.trim().parse().map_or_else(|_| Value::String(text.into()), Value::Float),
-        super::Kind::Text | super::Kind::Folder => Value::String(text.trim().to_owned()),
-        super::Kind::Spdx => {
+        super::ConfigValueKind::Amount => {
+            text.trim().parse().map_or_else(|_| Value::String(text.into()), Value::Float)
+        }
+        super::ConfigValueKind::Text | super::ConfigValueKind::Folder => {
+            Value::String(text.trim().to_owned())
+        }
+        super::ConfigValueKind::Spdx => {
             Value::Array(text.split(',').map(|word| Value::String(word.trim().into())).collect())
         }
     };
     let mut table = Table::new();
     put(&mut table, &path, value);
-    Some(Layer { source: Source::Env { variable: name.to_owned() }, table })
+    Some(ConfigLayer { source: ConfigSource::Env { variable: name.to_owned() }, table })
 }
 
 /// A value and where it comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct ConfigValue {
     /// The value.
     pub value: Value,
     /// Its origin.
-    pub source: Source,
+    pub source: ConfigSource,
 }
 
 /// Something to tell once per run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Warning {
+pub struct ConfigWarning {
     /// The layer.
     pub source: String,
     /// What is the matter, and what to write instead.
     pub message: String,
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for ConfigWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.source, self.message)
     }
@@ -116,16 +122,17 @@ impl fmt::Display for Warning {
 
 /// What holds, with the origin of each value.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Config {
-    values: BTreeMap<String, Found>,
+pub struct ResolvedConfig {
+    values: BTreeMap<String, ConfigValue>,
     /// What to tell, each once.
-    pub warnings: BTreeSet<Warning>,
+    pub warnings: BTreeSet<ConfigWarning>,
 }
 
-impl Config {
+impl ResolvedConfig {
     /// The value of a key, or its default.
-    pub fn get(&self, name: &str) -> Option<Found> {
-        let default = || Some(Found { value: key::find(name)?.default.clone()?, source: Source::Default });
+    pub fn get(&self, name: &str) -> Option<ConfigValue> {
+        let default =
+            || Some(ConfigValue { value: key::find(name)?.default.clone()?, source: ConfigSource::Default });
         self.values.get(name).cloned().or_else(default)
     }
 
@@ -163,7 +170,7 @@ impl Config {
     }
 
     /// Everything somebody said, and the defaults of keys that need no mode's name.
-    pub fn rows(&self) -> BTreeMap<String, Found> {
+    pub fn rows(&self) -> BTreeMap<String, ConfigValue> {
         let plain = key::known().iter().filter(|key| !key.name.contains('*'));
         let defaults = plain.filter_map(|key| Some((key.name.clone(), self.get(&key.name)?)));
         defaults.chain(self.values.clone()).collect()
@@ -171,19 +178,19 @@ impl Config {
 }
 
 /// Lays layers over one another, the first below the others.
-pub fn merge(layers: &[Layer]) -> Result<Config, ConfigError> {
-    let mut config = Config::default();
+pub fn merge(layers: &[ConfigLayer]) -> Result<ResolvedConfig, ConfigError> {
+    let mut config = ResolvedConfig::default();
     let said = said(layers);
     for layer in layers {
         let source = layer.source.to_string();
         let (table, moved) = legacy::translate(&layer.table, &said);
         for moved in &moved {
             let message = moved.told(&layer.source);
-            config.warnings.insert(Warning { source: source.clone(), message });
-            config
-                .values
-                .entry(moved.note())
-                .or_insert(Found { value: Value::String(source.clone()), source: layer.source.clone() });
+            config.warnings.insert(ConfigWarning { source: source.clone(), message });
+            config.values.entry(moved.note()).or_insert(ConfigValue {
+                value: Value::String(source.clone()),
+                source: layer.source.clone(),
+            });
         }
         for (name, value) in flatten(&table) {
             let written = moved.iter().find(|moved| moved.new == name).map_or(&name, |moved| &moved.old);
@@ -195,12 +202,12 @@ pub fn merge(layers: &[Layer]) -> Result<Config, ConfigError> {
 }
 
 /// The names of today that somebody uses and may use: they beat former ones in whichever layer these are.
-fn said(layers: &[Layer]) -> BTreeSet<String> {
-    let allowed = |layer: &Layer, name: &str, value: &Value| {
-        let from_project = matches!(layer.source, Source::Project { .. });
+fn said(layers: &[ConfigLayer]) -> BTreeSet<String> {
+    let allowed = |layer: &ConfigLayer, name: &str, value: &Value| {
+        let from_project = matches!(layer.source, ConfigSource::Project { .. });
         key::find(name).is_some_and(|key| !from_project || key.project_refuses(value, None).is_none())
     };
-    let named = |layer: &Layer| -> Vec<String> {
+    let named = |layer: &ConfigLayer| -> Vec<String> {
         let all = flatten(&layer.table).into_iter();
         all.filter(|(name, value)| allowed(layer, name, value)).map(|(name, _)| name).collect()
     };
@@ -208,8 +215,8 @@ fn said(layers: &[Layer]) -> BTreeSet<String> {
 }
 
 /// With `compat.legacy = "error"` anywhere, former keys end here.
-fn settle_legacy(config: &mut Config) -> Result<(), ConfigError> {
-    let notes: Vec<(String, Found)> = config
+fn settle_legacy(config: &mut ResolvedConfig) -> Result<(), ConfigError> {
+    let notes: Vec<(String, ConfigValue)> = config
         .values
         .iter()
         .filter(|(name, _)| name.starts_with(legacy::NOTE))
@@ -227,19 +234,19 @@ fn settle_legacy(config: &mut Config) -> Result<(), ConfigError> {
 
 /// Takes a value in; `written` is what the layer calls its key.
 fn take(
-    config: &mut Config,
-    layer: &Layer,
+    config: &mut ResolvedConfig,
+    layer: &ConfigLayer,
     (name, written): (&str, &str),
     value: Value,
 ) -> Result<(), ConfigError> {
     let source = layer.source.to_string();
     let Some(key) = key::find(name) else {
         let message = format!("unknown key `{name}`{}", nearest(name));
-        config.warnings.insert(Warning { source, message });
+        config.warnings.insert(ConfigWarning { source, message });
         return Ok(());
     };
     let now = config.get(name).map(|found| found.value);
-    let project = matches!(layer.source, Source::Project { .. });
+    let project = matches!(layer.source, ConfigSource::Project { .. });
     let not_for_project = project.then(|| key.project_refuses(&value, now.as_ref())).flatten();
     // What a workspace may not say at all is not looked at: it cannot stop anybody's work either.
     if let Some(must) = key.refuses(&value).filter(|_| not_for_project.is_none()) {
@@ -252,17 +259,17 @@ fn take(
     }
     if let Some(instead) = not_for_project {
         let message = format!("`{name} = {value}` is not for a workspace to say{instead}; it is not used");
-        config.warnings.insert(Warning { source, message });
+        config.warnings.insert(ConfigWarning { source, message });
         return Ok(());
     }
-    config.values.insert(name.to_owned(), Found { value, source: layer.source.clone() });
+    config.values.insert(name.to_owned(), ConfigValue { value, source: layer.source.clone() });
     Ok(())
 }
 
 /// The known key that is closest, with the mode's name put in.
 fn nearest(name: &str) -> String {
     let words: Vec<&str> = name.split('.').collect();
-    let concrete = |key: &Key| -> String {
+    let concrete = |key: &ConfigKey| -> String {
         let own = key.name.split('.').enumerate();
         let filled =
             own.map(|(at, word)| if word == "*" { words.get(at).copied().unwrap_or("*") } else { word });

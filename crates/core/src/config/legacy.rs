@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use toml::Table;
 
 use super::key::rules;
-use super::layer::{Source, flatten, put};
+use super::layer::{ConfigSource, flatten, put};
 
 /// The section of former releases that stays what it was.
 const STAYS: &str = "llm.default";
 
 /// A key that was read under its new name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Moved {
+pub(super) struct RenamedKey {
     pub(super) old: String,
     pub(super) new: String,
     /// Whether the new key is there as well, and wins.
@@ -22,7 +22,7 @@ pub(super) struct Moved {
 /// Notes about moved keys travel with the values until all layers are read: only then is it known what to make of them.
 pub(super) const NOTE: &str = "\u{0}legacy\u{0}";
 
-impl Moved {
+impl RenamedKey {
     pub(super) fn note(&self) -> String {
         format!("{NOTE}{}\u{0}{}", self.old, self.new)
     }
@@ -34,18 +34,18 @@ pub(super) fn from_note(note: &str) -> Option<(String, String)> {
     Some((old.to_owned(), new.to_owned()))
 }
 
-impl Moved {
+impl RenamedKey {
     /// What to tell about it, and how to be rid of it.
-    pub(super) fn told(&self, source: &Source) -> String {
+    pub(super) fn told(&self, source: &ConfigSource) -> String {
         let Self { old, new, .. } = self;
         if self.beaten {
             return format!("`{old}` is `{new}` now; both are there, and `{new}` wins");
         }
         let remedy = match source {
-            Source::Project { path } | Source::User { path } => {
+            ConfigSource::Project { path } | ConfigSource::User { path } => {
                 format!(" (`holon config migrate {path} --write` rewrites it)")
             }
-            Source::Env { .. } | Source::Default => String::new(),
+            ConfigSource::Env { .. } | ConfigSource::Default => String::new(),
         };
         format!("`{old}` is `{new}` now; it still works in this release{remedy}")
     }
@@ -68,7 +68,7 @@ pub(super) fn renamed(name: &str) -> Option<String> {
 /// The table with former keys under their new names, and what was moved.
 ///
 /// A section that was only a text named a model. `said` are the names of today that are used in any layer, and win.
-pub(super) fn translate(table: &Table, said: &BTreeSet<String>) -> (Table, Vec<Moved>) {
+pub(super) fn translate(table: &Table, said: &BTreeSet<String>) -> (Table, Vec<RenamedKey>) {
     let mut all = flatten(table);
     // The section that stays may be a text as well.
     all.iter_mut().filter(|(name, _)| name == STAYS).for_each(|(name, _)| name.push_str(".model"));
@@ -83,7 +83,7 @@ pub(super) fn translate(table: &Table, said: &BTreeSet<String>) -> (Table, Vec<M
         let Some(name) = renamed(old) else { continue };
         let name = if rules().legacy.iter().any(|l| l.new == name) { format!("{name}.model") } else { name };
         let beaten = has(&name);
-        moved.push(Moved { old: old.clone(), new: name.clone(), beaten });
+        moved.push(RenamedKey { old: old.clone(), new: name.clone(), beaten });
         if beaten {
             continue;
         }

@@ -9,7 +9,7 @@ use super::legacy::renamed;
 
 /// A rewritten file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Migrated {
+pub struct MigratedConfig {
     /// The new text.
     pub text: String,
     /// Old and new names of what was moved.
@@ -19,9 +19,9 @@ pub struct Migrated {
 }
 
 /// Renames sections and dotted keys of former releases; what the new name already has is left for a person.
-pub fn migrate(text: &str) -> Migrated {
+pub fn migrate(text: &str) -> MigratedConfig {
     let before: Table = text.parse().unwrap_or_default();
-    let mut migrated = Migrated { text: String::new(), moved: Vec::new(), left: Vec::new() };
+    let mut migrated = MigratedConfig { text: String::new(), moved: Vec::new(), left: Vec::new() };
     let mut section = String::new();
     let mut open: Option<&'static str> = None;
     // What needs a section of its own, which comes last.
@@ -82,7 +82,7 @@ fn renamed_key(
     key: &str,
     rest: &str,
     before: &Table,
-    migrated: &mut Migrated,
+    migrated: &mut MigratedConfig,
 ) -> Option<String> {
     let name = plain(key);
     let full = if section.is_empty() { name.clone() } else { format!("{section}.{name}") };
@@ -107,7 +107,7 @@ fn is_section(name: &str) -> bool {
 }
 
 /// The new name of a section or key, unless that is taken.
-fn rename(name: &str, before: &Table, migrated: &mut Migrated) -> Option<String> {
+fn rename(name: &str, before: &Table, migrated: &mut MigratedConfig) -> Option<String> {
     let new = renamed(name)?;
     if there(before, &new) {
         migrated

@@ -12,9 +12,9 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use key::{Key, Kind, known};
-pub use layer::{Config, Found, Layer, Source, Warning, merge};
-pub use migrate::{Migrated, migrate};
+pub use key::{ConfigKey, ConfigValueKind, known};
+pub use layer::{ConfigLayer, ConfigSource, ConfigValue, ConfigWarning, ResolvedConfig, merge};
+pub use migrate::{MigratedConfig, migrate};
 pub use schema::schema;
 pub use settings::ModeSettings;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::key::{Key, Kind, rules};
+use super::key::{ConfigKey, ConfigValueKind, rules};
 
 /// The schema of `holon.toml` and `config.toml`.
 pub fn schema() -> Value {
@@ -43,14 +43,14 @@ fn object(title: &str, description: &str) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-fn described(key: &Key) -> Value {
+fn described(key: &ConfigKey) -> Value {
     let mut value = match key.kind {
-        Kind::Bool => json!({ "type": "boolean" }),
-        Kind::Text if !key.one_of.is_empty() => json!({ "enum": key.one_of }),
-        Kind::Text | Kind::Folder => json!({ "type": "string" }),
-        Kind::Number => json!({ "type": "integer", "minimum": key.least }),
-        Kind::Amount => json!({ "type": "number", "minimum": 0 }),
-        Kind::Spdx => json!({ "type": "array", "items": { "type": "string" } }),
+        ConfigValueKind::Bool => json!({ "type": "boolean" }),
+        ConfigValueKind::Text if !key.one_of.is_empty() => json!({ "enum": key.one_of }),
+        ConfigValueKind::Text | ConfigValueKind::Folder => json!({ "type": "string" }),
+        ConfigValueKind::Number => json!({ "type": "integer", "minimum": key.least }),
+        ConfigValueKind::Amount => json!({ "type": "number", "minimum": 0 }),
+        ConfigValueKind::Spdx => json!({ "type": "array", "items": { "type": "string" } }),
     };
     value["description"] = json!(key.help);
     if let Some(default) = &key.default {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::legacy::former_mode;
-use super::{Config, ConfigError, Source};
+use super::{ConfigError, ConfigSource, ResolvedConfig};
 use crate::mode::ModelPolicy;
 
 /// What the configuration says about one mode.
@@ -24,11 +24,11 @@ pub struct ModeSettings {
     pub reasoning_preferred: bool,
 }
 
-impl Config {
+impl ResolvedConfig {
     /// What holds for a mode, by the name it has in the configuration (`code`, not `execute`).
     pub fn mode(&self, mode: &str) -> ModeSettings {
         let name = |key: &str| format!("modes.{mode}.{key}");
-        let said = self.get(&name("model_policy")).filter(|found| found.source != Source::Default);
+        let said = self.get(&name("model_policy")).filter(|found| found.source != ConfigSource::Default);
         let policy = match said.as_ref().and_then(|found| found.value.as_str()) {
             // Before there were modes there was one model.
             _ if !self.orchestrates() => ModelPolicy::LegacyDefault,

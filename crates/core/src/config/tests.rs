@@ -6,15 +6,15 @@ use super::key::load;
 use super::*;
 use crate::mode::ModelPolicy;
 
-fn user(text: &str) -> Layer {
-    Layer::parse(Source::User { path: "config.toml".into() }, text).unwrap()
+fn user(text: &str) -> ConfigLayer {
+    ConfigLayer::parse(ConfigSource::User { path: "config.toml".into() }, text).unwrap()
 }
 
-fn project(text: &str) -> Layer {
-    Layer::parse(Source::Project { path: "holon.toml".into() }, text).unwrap()
+fn project(text: &str) -> ConfigLayer {
+    ConfigLayer::parse(ConfigSource::Project { path: "holon.toml".into() }, text).unwrap()
 }
 
-fn warnings(config: &Config) -> Vec<String> {
+fn warnings(config: &ResolvedConfig) -> Vec<String> {
     config.warnings.iter().map(ToString::to_string).collect()
 }
 
@@ -34,8 +34,11 @@ fn the_rules_are_whole() {
 
 #[test]
 fn later_layers_win_and_origins_are_kept() {
-    let env =
-        Layer::from_variables([("HOLON_MODELS__SELECTION", "off"), ("HOLON_MODEL", "x"), ("HOME", "/")]);
+    let env = ConfigLayer::from_variables([
+        ("HOLON_MODELS__SELECTION", "off"),
+        ("HOLON_MODEL", "x"),
+        ("HOME", "/"),
+    ]);
     let layers = [
         vec![
             user("[modes.code]\nmodel_policy = \"best\"\n"),
@@ -47,7 +50,7 @@ fn later_layers_win_and_origins_are_kept() {
     assert_eq!(config.mode("code").policy, ModelPolicy::Cheapest);
     assert_eq!(config.get("modes.code.model_policy").unwrap().source.to_string(), "holon.toml");
     assert_eq!(config.get("models.selection").unwrap().source.to_string(), "$HOLON_MODELS__SELECTION");
-    assert_eq!(config.get("modes.v2_enabled").unwrap().source, Source::Default);
+    assert_eq!(config.get("modes.v2_enabled").unwrap().source, ConfigSource::Default);
     assert_eq!(config.number("breaker.failures"), Some(3));
     assert_eq!(warnings(&config), [""; 0]);
     assert!(
@@ -90,7 +93,7 @@ fn inv_15_a_workspace_may_tighten_the_breaker_and_never_loosen_it() {
         ],
     );
     // What a person sets in the environment holds, whatever is below it.
-    let env = Layer::from_variables([("HOLON_BREAKER__FAILURES", "7")]);
+    let env = ConfigLayer::from_variables([("HOLON_BREAKER__FAILURES", "7")]);
     let layers = [vec![project("[breaker]\nfailures = 1\n")], env].concat();
     assert_eq!(merge(&layers).unwrap().number("breaker.failures"), Some(7));
 }
@@ -188,9 +191,9 @@ fn values_that_do_not_fit_are_errors_that_say_what_fits() {
         let error = merge(&[user(text)]).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}");
     }
-    let wrong = Layer::parse(Source::User { path: "config.toml".into() }, "a = = 1").unwrap_err();
+    let wrong = ConfigLayer::parse(ConfigSource::User { path: "config.toml".into() }, "a = = 1").unwrap_err();
     assert!(wrong.to_string().starts_with("config.toml: TOML parse error at line 1"), "{wrong}");
-    let env = Layer::from_variables([("HOLON_MODES__V2_ENABLED", "maybe")]);
+    let env = ConfigLayer::from_variables([("HOLON_MODES__V2_ENABLED", "maybe")]);
     assert!(merge(&env).unwrap_err().to_string().starts_with("$HOLON_MODES__V2_ENABLED"));
 }
 
@@ -317,7 +320,7 @@ fn every_key_has_its_place_in_the_schema() {
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "(\\[?[a-z_.*\"'#=\\[\\] \n0-9]{0,12}\\]?\n?){0,12}") {
-        if let Ok(layer) = Layer::parse(Source::User { path: "u".into() }, &text) {
+        if let Ok(layer) = ConfigLayer::parse(ConfigSource::User { path: "u".into() }, &text) {
             let _ = merge(&[layer]);
         }
         let _ = migrate(&text);

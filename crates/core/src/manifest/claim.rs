@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What an adapter says about its own run; evidence, never the verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
+pub struct AdapterClaim {
     /// Its status word.
     pub status: Option<String>,
     /// Its outcome word.
@@ -16,7 +16,7 @@ pub struct Claim {
     pub question: Option<String>,
 }
 
-impl Claim {
+impl AdapterClaim {
     /// Reads a manifest written by an adapter, taking whatever is usable; `None` when it is not a JSON object.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
@@ -55,21 +55,21 @@ mod tests {
     #[test]
     fn claims_are_read_leniently() {
         let check = |text: &str, human: bool, failed: bool| {
-            let claim = Claim::parse(text.as_bytes()).unwrap();
+            let claim = AdapterClaim::parse(text.as_bytes()).unwrap();
             assert_eq!((claim.needs_human(), claim.failed()), (human, failed), "{text}");
         };
         check(r#"{"outcome":"needs_human","status":"failed"}"#, true, true);
         check(r#"{"outcome":"success","status":"completed"}"#, false, false);
         check(r#"{"status":"failed","error":{"message":"no key"}}"#, false, true);
         check(r#"{"status":7}"#, false, false);
-        assert_eq!(Claim::parse(b"[1]"), None);
-        assert_eq!(Claim::parse(b"{"), None);
+        assert_eq!(AdapterClaim::parse(b"[1]"), None);
+        assert_eq!(AdapterClaim::parse(b"{"), None);
     }
 
     proptest! {
         #[test]
         fn claims_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Claim::parse(&bytes);
+            let _ = AdapterClaim::parse(&bytes);
         }
     }
 }

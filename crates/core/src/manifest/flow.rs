@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
-use crate::outcome::{Outcome, Status};
+use crate::outcome::{RunOutcome, RunStatus};
 
 /// A file that was handed to an agent beside its goal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,10 +46,10 @@ pub struct FlowStep {
     pub attempts: u32,
     /// What happened to the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<RunStatus>,
     /// What its result is worth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<RunOutcome>,
     /// Its wall time.
     #[serde(default)]
     pub duration_ms: u64,

@@ -9,12 +9,12 @@ use crate::weakened::Weakening;
 /// What the host checked, and what it was only told.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Verification {
+pub struct VerificationReport {
     /// The sum of it.
-    pub state: Verified,
+    pub state: VerificationState,
     /// Every check the host ran on the result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<CheckRun>,
+    pub checks: Vec<CheckRecord>,
     /// Sentences of the summary that claim a verification.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Verification {
 /// How much of a result is known to be right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Verified {
+pub enum VerificationState {
     /// Nothing was changed, or nothing was claimed and nothing could be run.
     #[default]
     NotChecked,
@@ -60,7 +60,7 @@ pub enum Verified {
 /// One check on the result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct CheckRun {
+pub struct CheckRecord {
     /// The command.
     pub command: String,
     /// Who wanted it: `asked` (flag or spec) or `found` (the repository's shape).
@@ -81,10 +81,10 @@ pub struct CheckRun {
     pub differences: CaseDifferences,
     /// The same check on the tree before the change, when that had to be known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<OtherRun>,
+    pub baseline: Option<ComparisonRun>,
     /// The same check with its definitions from before the change, when the change touches some.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub as_it_was: Option<OtherRun>,
+    pub as_it_was: Option<ComparisonRun>,
     /// Files that define checks and were changed or removed while it ran, where it does not do so by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
@@ -160,7 +160,7 @@ impl CaseDifferences {
 /// The same check on another tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct OtherRun {
+pub struct ComparisonRun {
     /// Its exit code; absent when it was ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -257,31 +257,26 @@ pub enum CheckOrigin {
     Found,
 }
 
-impl Verification {
+impl VerificationReport {
     /// Sums up what is there; a claim without a passing check is no more than a claim.
     pub fn settle(&mut self) {
         let any =
             |verdicts: &[CheckVerdict]| self.checks.iter().any(|check| verdicts.contains(&check.told()));
         self.state = if self.checks.is_empty() {
-            if self.claims.is_empty() { Verified::NotChecked } else { Verified::Unverified }
+            if self.claims.is_empty() { VerificationState::NotChecked } else { VerificationState::Unverified }
         } else if any(&[CheckVerdict::Failed, CheckVerdict::Broken]) {
-            Verified::Failed
+            VerificationState::Failed
         } else if any(&[CheckVerdict::OnlyAsChanged, CheckVerdict::NoLongerRun]) {
-            Verified::ChangedChecks
+            VerificationState::ChangedChecks
         } else if any(&[CheckVerdict::FailingAsBefore, CheckVerdict::Flaky]) {
-            Verified::FailingAsBefore
+            VerificationState::FailingAsBefore
         } else {
-            Verified::Verified
+            VerificationState::Verified
         };
-    }
-
-    /// Whether a passing check rests on what the change says that a check is.
-    pub fn rests_on_changed_checks(&self) -> bool {
-        self.state == Verified::ChangedChecks
     }
 }
 
-impl CheckRun {
+impl CheckRecord {
     /// What it means; from the exit code alone where nothing was compared.
     pub fn told(&self) -> CheckVerdict {
         let alone = if self.exit_code == Some(0) { CheckVerdict::Passed } else { CheckVerdict::Failed };
@@ -298,21 +293,21 @@ impl CheckRun {
 mod tests {
     use super::*;
 
-    fn run(exit_code: Option<i32>, verdict: Option<CheckVerdict>) -> CheckRun {
-        CheckRun { command: "true".into(), exit_code, verdict, ..CheckRun::default() }
+    fn run(exit_code: Option<i32>, verdict: Option<CheckVerdict>) -> CheckRecord {
+        CheckRecord { command: "true".into(), exit_code, verdict, ..CheckRecord::default() }
     }
 
     #[test]
     fn a_claim_is_worth_what_a_check_says() {
         let run = |exit_code| run(exit_code, None);
         for (checks, claims, expect) in [
-            (vec![], vec![], Verified::NotChecked),
-            (vec![], vec!["all tests pass".to_owned()], Verified::Unverified),
-            (vec![run(Some(0))], vec!["all tests pass".to_owned()], Verified::Verified),
-            (vec![run(Some(0)), run(Some(1))], vec![], Verified::Failed),
-            (vec![run(None)], vec![], Verified::Failed),
+            (vec![], vec![], VerificationState::NotChecked),
+            (vec![], vec!["all tests pass".to_owned()], VerificationState::Unverified),
+            (vec![run(Some(0))], vec!["all tests pass".to_owned()], VerificationState::Verified),
+            (vec![run(Some(0)), run(Some(1))], vec![], VerificationState::Failed),
+            (vec![run(None)], vec![], VerificationState::Failed),
         ] {
-            let mut found = Verification { checks, claims, ..Verification::default() };
+            let mut found = VerificationReport { checks, claims, ..VerificationReport::default() };
             found.settle();
             assert_eq!(found.state, expect, "{found:?}");
         }
@@ -332,10 +327,10 @@ mod tests {
         for one in all {
             for other in all {
                 let checks = vec![run(Some(0), Some(one)), run(Some(0), Some(other))];
-                let mut found = Verification { checks, ..Verification::default() };
+                let mut found = VerificationReport { checks, ..VerificationReport::default() };
                 found.settle();
                 let both = one == CheckVerdict::Passed && other == CheckVerdict::Passed;
-                assert_eq!(found.state == Verified::Verified, both, "{one:?} {other:?}");
+                assert_eq!(found.state == VerificationState::Verified, both, "{one:?} {other:?}");
             }
         }
     }
@@ -343,7 +338,7 @@ mod tests {
     #[test]
     fn records_of_earlier_versions_are_read() {
         let text = r#"{"state":"verified","checks":[{"command":"x","origin":"found","exit_code":0,"duration_ms":3}]}"#;
-        let read: Result<Verification, _> = serde_json::from_str(text);
+        let read: Result<VerificationReport, _> = serde_json::from_str(text);
         assert!(read.is_ok_and(|read| read.checks[0].told() == CheckVerdict::Passed));
     }
 }

@@ -3,12 +3,12 @@
 use crate::access::Access;
 use crate::artifact;
 use crate::policy::{ToolRules, check_pattern};
-use crate::sandbox::Level;
+use crate::sandbox::IsolationLevel;
 use crate::scope;
 
 use super::error::ModeError;
-use super::file::{ModeFile, WorkspaceAccess};
-use super::profile::{Origin, Profile, PromptRef, Source};
+use super::file::{AccessKeyword, ModeFile};
+use super::profile::{ModeSource, Profile, PromptRef, ValueOrigin};
 
 /// The highest value any whole-number limit may have, so that arithmetic on them never overflows.
 const MAX_COUNT: u64 = 1 << 40;
@@ -17,10 +17,11 @@ const MAX_COUNT: u64 = 1 << 40;
 pub(super) fn overlay(
     base: &Profile,
     file: &ModeFile,
-    source: Source,
+    source: ModeSource,
     path: &str,
 ) -> Result<Profile, ModeError> {
-    let mut layer = Layer { out: base.clone(), path, origin: Origin::File { source, file: path.to_owned() } };
+    let mut layer =
+        ModeLayer { out: base.clone(), path, origin: ValueOrigin::File { source, file: path.to_owned() } };
     layer.plain_values(file);
     layer.workspace(file)?;
     layer.tools_and_commands(file)?;
@@ -31,13 +32,13 @@ pub(super) fn overlay(
     Ok(layer.out)
 }
 
-pub(super) struct Layer<'a> {
+pub(super) struct ModeLayer<'a> {
     pub(super) out: Profile,
     pub(super) path: &'a str,
-    pub(super) origin: Origin,
+    pub(super) origin: ValueOrigin,
 }
 
-impl Layer<'_> {
+impl ModeLayer<'_> {
     fn set_here(&mut self, key: &str) {
         self.out.origins.insert(key.to_owned(), self.origin.clone());
     }
@@ -68,19 +69,19 @@ impl Layer<'_> {
     fn workspace(&mut self, file: &ModeFile) -> Result<(), ModeError> {
         let table = &file.workspace;
         let kind = table.access.unwrap_or(match &self.out.access {
-            Access::ReadOnly => WorkspaceAccess::ReadOnly,
-            Access::Scoped { .. } => WorkspaceAccess::Scoped,
-            Access::Scratch => WorkspaceAccess::Scratch,
-            Access::ReadWrite => WorkspaceAccess::Rw,
+            Access::ReadOnly => AccessKeyword::ReadOnly,
+            Access::Scoped { .. } => AccessKeyword::Scoped,
+            Access::Scratch => AccessKeyword::Scratch,
+            Access::ReadWrite => AccessKeyword::Rw,
         });
         let access = match (kind, &table.write) {
-            (WorkspaceAccess::Scoped, Some(write)) if !write.is_empty() => {
+            (AccessKeyword::Scoped, Some(write)) if !write.is_empty() => {
                 Access::Scoped { write: write.clone() }
             }
-            (WorkspaceAccess::Scoped, None) if matches!(self.out.access, Access::Scoped { .. }) => {
+            (AccessKeyword::Scoped, None) if matches!(self.out.access, Access::Scoped { .. }) => {
                 self.out.access.clone()
             }
-            (WorkspaceAccess::Scoped, _) => {
+            (AccessKeyword::Scoped, _) => {
                 return Err(
                     self.bad("workspace.write", "must list at least one glob when access is \"scoped\"")
                 );
@@ -88,9 +89,9 @@ impl Layer<'_> {
             (_, Some(_)) => {
                 return Err(self.bad("workspace.write", "only makes sense with access = \"scoped\""));
             }
-            (WorkspaceAccess::ReadOnly, None) => Access::ReadOnly,
-            (WorkspaceAccess::Scratch, None) => Access::Scratch,
-            (WorkspaceAccess::Rw, None) => Access::ReadWrite,
+            (AccessKeyword::ReadOnly, None) => Access::ReadOnly,
+            (AccessKeyword::Scratch, None) => Access::Scratch,
+            (AccessKeyword::Rw, None) => Access::ReadWrite,
         };
         if table.access.is_some() || table.write.is_some() {
             self.out.access = access;
@@ -176,7 +177,7 @@ impl Layer<'_> {
             self.set_here("network.tools");
         }
         if let Some(minimum) = file.sandbox.minimum {
-            if minimum == Level::None {
+            if minimum == IsolationLevel::None {
                 return Err(self.bad(
                     "sandbox.minimum",
                     "must be L0 to L4; running without walls is only ever asked for on the command line",
@@ -269,7 +270,7 @@ impl Layer<'_> {
         Ok(())
     }
 
-    fn prompt(&mut self, file: &ModeFile, source: Source) -> Result<(), ModeError> {
+    fn prompt(&mut self, file: &ModeFile, source: ModeSource) -> Result<(), ModeError> {
         if let Some(name) = &file.prompt.file {
             check_prompt_name(name).map_err(|why| self.bad("prompt.file", format!("`{name}` {why}")))?;
             self.out.prompt = PromptRef { file: name.clone(), source, named_by: self.path.to_owned() };

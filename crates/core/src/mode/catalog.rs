@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::access::Access;
 use crate::policy::{CommandRules, ToolRules};
-use crate::sandbox::Level;
+use crate::sandbox::IsolationLevel;
 
 use super::apply::overlay;
 use super::builtin;
 use super::error::{ModeError, Widening};
 use super::file::ModeFile;
-use super::limits::Limits;
+use super::limits::RunLimits;
 use super::narrow::widenings;
 use super::profile::{
-    Artifacts, Expose, Exposure, ModelChoice, ModelPolicy, Network, Origin, Profile, PromptRef, Source,
+    HostMountRules, HostMountSetting, ModeSource, ModelChoice, ModelPolicy, NetworkReach, Profile,
+    ProfileArtifacts, PromptRef, ValueOrigin,
 };
 
 /// The rights no mode without a parent exceeds.
@@ -21,38 +22,38 @@ const CEILING: &str = "execute";
 
 /// Every mode that can be named, before resolution.
 #[derive(Debug, Clone)]
-pub struct Catalog {
-    modes: BTreeMap<String, Vec<Definition>>,
+pub struct ModeCatalog {
+    modes: BTreeMap<String, Vec<ModeDefinition>>,
     order: Vec<String>,
     refused: Vec<(String, ModeError)>,
 }
 
 /// One mode as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedMode {
     /// Canonical name.
     pub name: String,
     /// Other names for it.
     pub aliases: Vec<String>,
     /// Who defined it.
-    pub source: Source,
+    pub source: ModeSource,
     /// One sentence.
     pub description: String,
 }
 
 #[derive(Debug, Clone)]
-struct Definition {
-    source: Source,
+struct ModeDefinition {
+    source: ModeSource,
     path: String,
     file: ModeFile,
 }
 
-impl Catalog {
+impl ModeCatalog {
     /// The built-in modes.
     pub fn builtin() -> Result<Self, ModeError> {
         let mut catalog = Self { modes: BTreeMap::new(), order: Vec::new(), refused: Vec::new() };
         for (_, path, text) in builtin::MODES {
-            catalog.add(Source::Builtin, path, text)?;
+            catalog.add(ModeSource::Builtin, path, text)?;
         }
         Ok(catalog)
     }
@@ -61,13 +62,13 @@ impl Catalog {
     ///
     /// `path` is used in messages and, by its last part, as the mode's name. The user's files come before the
     /// project's, so that a project cannot take a name first. Inheritance is checked by [`Self::resolve`].
-    pub fn add(&mut self, source: Source, path: &str, text: &str) -> Result<(), ModeError> {
+    pub fn add(&mut self, source: ModeSource, path: &str, text: &str) -> Result<(), ModeError> {
         self.try_add(source, path, text).inspect_err(|error| {
             self.refused.push((stem(path).to_owned(), error.clone()));
         })
     }
 
-    fn try_add(&mut self, source: Source, path: &str, text: &str) -> Result<(), ModeError> {
+    fn try_add(&mut self, source: ModeSource, path: &str, text: &str) -> Result<(), ModeError> {
         let file = ModeFile::parse(text, path)?;
         let value = |key: &str, problem: String| ModeError::Value {
             file: path.to_owned(),
@@ -97,34 +98,34 @@ impl Catalog {
         let taken = self.canonical(&name).map(str::to_owned);
         if let Some(owner) = &taken {
             match source {
-                Source::Project => {
+                ModeSource::Project => {
                     return Err(distrust("name", format!("redefines the mode `{owner}`")));
                 }
-                Source::User
-                    if *owner == name && self.modes[owner].iter().all(|d| d.source != Source::User) => {}
+                ModeSource::User
+                    if *owner == name && self.modes[owner].iter().all(|d| d.source != ModeSource::User) => {}
                 _ => return Err(value("name", format!("`{name}` already names the mode `{owner}`"))),
             }
         }
         for alias in &file.aliases {
             if let Some(owner) = self.canonical(alias).filter(|owner| *owner != name) {
                 let problem = format!("`{alias}` already names the mode `{owner}`");
-                return Err(if source == Source::Project {
+                return Err(if source == ModeSource::Project {
                     distrust("aliases", problem)
                 } else {
                     value("aliases", problem)
                 });
             }
         }
-        if source == Source::Project && file.widen {
+        if source == ModeSource::Project && file.widen {
             return Err(distrust("widen", "asks for more rights than the parent has".to_owned()));
         }
-        if source == Source::Project && file.expose.paths.as_ref().is_some_and(|p| !p.is_empty()) {
+        if source == ModeSource::Project && file.expose.paths.as_ref().is_some_and(|p| !p.is_empty()) {
             return Err(distrust("expose.paths", "asks to see paths of this machine".to_owned()));
         }
         if taken.is_some() && file.extends.is_some() {
             return Err(value("extends", format!("cannot be set when changing the existing mode `{name}`")));
         }
-        let definition = Definition { source, path: path.to_owned(), file };
+        let definition = ModeDefinition { source, path: path.to_owned(), file };
         if taken.is_none() {
             self.order.push(name.clone());
         }
@@ -137,18 +138,18 @@ impl Catalog {
         if let Some((key, _)) = self.modes.get_key_value(name) {
             return Some(key);
         }
-        let has = |definitions: &Vec<Definition>| {
+        let has = |definitions: &Vec<ModeDefinition>| {
             definitions.iter().any(|d| d.file.aliases.iter().any(|a| a == name))
         };
         self.modes.iter().find(|(_, definitions)| has(definitions)).map(|(key, _)| key.as_str())
     }
 
     /// All modes, built-in ones first.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<ListedMode> {
         let listed = |name: &String| {
             let definitions = self.modes.get(name)?;
             let first = definitions.first()?;
-            Some(Listed {
+            Some(ListedMode {
                 name: name.clone(),
                 aliases: definitions.iter().flat_map(|d| d.file.aliases.clone()).collect(),
                 source: first.source,
@@ -210,14 +211,14 @@ impl Catalog {
     fn first(
         &self,
         name: &str,
-        definition: &Definition,
+        definition: &ModeDefinition,
         chain: &mut Vec<String>,
     ) -> Result<Profile, ModeError> {
-        let Definition { source, path, file } = definition;
+        let ModeDefinition { source, path, file } = definition;
         let mut profile = match &file.extends {
             Some(parent) => {
                 let base = self.resolve_in(parent, chain).map_err(|e| missing_parent(e, parent, path))?;
-                if *source == Source::Project && base.source == Source::User {
+                if *source == ModeSource::Project && base.source == ModeSource::User {
                     return Err(ModeError::NotTrusted {
                         file: path.clone(),
                         key: "extends".to_owned(),
@@ -228,7 +229,7 @@ impl Catalog {
                 profile.lineage = [vec![base.name.clone()], base.lineage].concat();
                 profile
             }
-            None if *source == Source::Builtin => overlay(&blank(), file, *source, path)?,
+            None if *source == ModeSource::Builtin => overlay(&blank(), file, *source, path)?,
             None => self.standalone(name, definition)?,
         };
         profile.source = *source;
@@ -236,8 +237,8 @@ impl Catalog {
     }
 
     /// A mode without a parent: it must say what it writes and how it explains itself, below the ceiling.
-    fn standalone(&self, name: &str, definition: &Definition) -> Result<Profile, ModeError> {
-        let Definition { source, path, file } = definition;
+    fn standalone(&self, name: &str, definition: &ModeDefinition) -> Result<Profile, ModeError> {
+        let ModeDefinition { source, path, file } = definition;
         let need = |key: &str, problem: &str| ModeError::Value {
             file: path.clone(),
             key: key.to_owned(),
@@ -257,7 +258,7 @@ impl Catalog {
         }
         let ceiling = self.resolve(CEILING)?;
         let mut base = ceiling.clone();
-        base.artifacts = Artifacts::default();
+        base.artifacts = ProfileArtifacts::default();
         base.origins.retain(|key, _| !key.starts_with("artifacts."));
         let mut profile = overlay(&base, file, *source, path)?;
         if profile.artifacts.required.is_empty() {
@@ -274,7 +275,7 @@ impl Catalog {
 }
 
 /// Lays a definition over its parent and refuses what is wider.
-fn narrow_to(parent: &Profile, definition: &Definition) -> Result<Profile, ModeError> {
+fn narrow_to(parent: &Profile, definition: &ModeDefinition) -> Result<Profile, ModeError> {
     let child = overlay(parent, &definition.file, definition.source, &definition.path)?;
     refuse_wider(&child, parent, stem(&definition.path), definition)?;
     Ok(child)
@@ -284,12 +285,12 @@ fn refuse_wider(
     child: &Profile,
     parent: &Profile,
     name: &str,
-    definition: &Definition,
+    definition: &ModeDefinition,
 ) -> Result<(), ModeError> {
     let may_widen = match definition.source {
-        Source::Builtin => true,
-        Source::User => definition.file.widen,
-        Source::Project => false,
+        ModeSource::Builtin => true,
+        ModeSource::User => definition.file.widen,
+        ModeSource::Project => false,
     };
     if may_widen {
         return Ok(());
@@ -304,7 +305,7 @@ fn refuse_wider(
         });
     }
     // A read-only child must not inherit the open network that its writing parent was given.
-    let kept_open = child.network == Network::Host && parent.network == Network::Host;
+    let kept_open = child.network == NetworkReach::Host && parent.network == NetworkReach::Host;
     if kept_open && child.promises_no_change() && !parent.promises_no_change() {
         found.push(Widening { key: "network.tools".into(), asked: "host".into(), allowed: "gateway".into() });
     }
@@ -349,21 +350,25 @@ fn blank() -> Profile {
         name: String::new(),
         aliases: Vec::new(),
         description: String::new(),
-        source: Source::Builtin,
+        source: ModeSource::Builtin,
         lineage: Vec::new(),
         access: Access::ReadOnly,
         writes_on_request: false,
         hide: Vec::new(),
         tools: ToolRules::default(),
         commands: CommandRules::default(),
-        network: Network::None,
-        minimum: Level::L4,
-        expose: Expose { toolchains: Exposure::None, caches: Exposure::None, paths: Vec::new() },
-        limits: Limits::default(),
-        artifacts: Artifacts::default(),
+        network: NetworkReach::None,
+        minimum: IsolationLevel::L4,
+        expose: HostMountRules {
+            toolchains: HostMountSetting::None,
+            caches: HostMountSetting::None,
+            paths: Vec::new(),
+        },
+        limits: RunLimits::default(),
+        artifacts: ProfileArtifacts::default(),
         model: ModelChoice { intent: String::new(), policy: ModelPolicy::Auto, reasoning: false },
-        prompt: PromptRef { file: String::new(), source: Source::Builtin, named_by: String::new() },
-        origins: BTreeMap::<String, Origin>::new(),
+        prompt: PromptRef { file: String::new(), source: ModeSource::Builtin, named_by: String::new() },
+        origins: BTreeMap::<String, ValueOrigin>::new(),
     }
 }
 

@@ -2,26 +2,26 @@
 
 use serde::Serialize;
 
-use super::profile::{Origin, Profile};
+use super::profile::{Profile, ValueOrigin};
 
 /// One line of `holon modes show`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct ProfileRow {
     /// The key, as in a mode file.
     pub key: String,
     /// The value, as text.
     pub value: String,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
 }
 
 impl Profile {
     /// Every value with its origin, in the order of a mode file.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<ProfileRow> {
         let mut rows = Vec::new();
         let mut row = |key: &str, value: String| {
-            let origin = self.origins.get(key).cloned().unwrap_or(Origin::Default);
-            rows.push(Row { key: key.to_owned(), value, origin });
+            let origin = self.origins.get(key).cloned().unwrap_or(ValueOrigin::Default);
+            rows.push(ProfileRow { key: key.to_owned(), value, origin });
         };
         row("description", self.description.clone());
         row("workspace.access", self.access.to_string());

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::duration::Span;
+use crate::duration::HumanDuration;
 use crate::policy::ToolTable;
-use crate::sandbox::Level;
+use crate::sandbox::IsolationLevel;
 
 use super::error::ModeError;
-use super::profile::{Exposure, ModelPolicy, Network};
+use super::profile::{HostMountSetting, ModelPolicy, NetworkReach};
 
 /// The largest mode file that is read.
 const MAX_BYTES: usize = 64 * 1024;
@@ -68,7 +68,7 @@ pub struct ModeFile {
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceTable {
     /// What may be written.
-    pub access: Option<WorkspaceAccess>,
+    pub access: Option<AccessKeyword>,
     /// Globs that may be written when access is `scoped`.
     pub write: Option<Vec<String>>,
     /// Globs the agent must not see; added to the inherited ones.
@@ -80,7 +80,7 @@ pub struct WorkspaceTable {
 /// The words for [`crate::Access`] in a mode file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum WorkspaceAccess {
+pub enum AccessKeyword {
     /// Everything in the snapshot may change.
     Rw,
     /// Nothing may change.
@@ -106,7 +106,7 @@ pub struct CommandsTable {
 #[serde(deny_unknown_fields)]
 pub struct NetworkTable {
     /// What tools can reach.
-    pub tools: Option<Network>,
+    pub tools: Option<NetworkReach>,
 }
 
 /// `[sandbox]`
@@ -114,7 +114,7 @@ pub struct NetworkTable {
 #[serde(deny_unknown_fields)]
 pub struct SandboxTable {
     /// The weakest level the mode starts behind, `L0` (strongest) to `L4`.
-    pub minimum: Option<Level>,
+    pub minimum: Option<IsolationLevel>,
 }
 
 /// `[expose]`
@@ -122,9 +122,9 @@ pub struct SandboxTable {
 #[serde(deny_unknown_fields)]
 pub struct ExposeTable {
     /// Compilers and interpreters the workspace needs.
-    pub toolchains: Option<Exposure>,
+    pub toolchains: Option<HostMountSetting>,
     /// Package caches.
-    pub caches: Option<Exposure>,
+    pub caches: Option<HostMountSetting>,
     /// Further paths; only in a user's own file.
     pub paths: Option<Vec<String>>,
 }
@@ -136,9 +136,9 @@ pub struct LimitsTable {
     /// Turns of the model.
     pub rounds: Option<u64>,
     /// Wall time.
-    pub timeout: Option<Span>,
+    pub timeout: Option<HumanDuration>,
     /// Longest time without any sign of life.
-    pub idle_timeout: Option<Span>,
+    pub idle_timeout: Option<HumanDuration>,
     /// Money.
     pub cost_usd: Option<f64>,
     /// Size of the output folder in MiB.

@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::duration::Span;
+use crate::duration::HumanDuration;
 
 /// Hard limits of a run; the host enforces each, none is infinite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Limits {
+pub struct RunLimits {
     /// Turns of the model.
     pub rounds: u64,
     /// Wall time of the agent, repair round included.
-    pub timeout: Span,
+    pub timeout: HumanDuration,
     /// Longest time without any sign of life.
-    pub idle_timeout: Span,
+    pub idle_timeout: HumanDuration,
     /// Money.
     pub cost_usd: f64,
     /// Everything in the output folder, in MiB.
@@ -28,7 +28,7 @@ pub struct Limits {
     pub files: u64,
 }
 
-impl Limits {
+impl RunLimits {
     /// Names and values of the whole-number limits, for comparing and printing.
     pub fn counts(&self) -> [(&'static str, u64); 6] {
         [
@@ -42,13 +42,13 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     /// What a mode gets when neither it nor an ancestor says otherwise.
     fn default() -> Self {
         Self {
             rounds: 50,
-            timeout: Span::from_secs(20 * 60),
-            idle_timeout: Span::from_secs(10 * 60),
+            timeout: HumanDuration::from_secs(20 * 60),
+            idle_timeout: HumanDuration::from_secs(10 * 60),
             cost_usd: 1.0,
             output_mb: 64,
             memory_mb: 4096,

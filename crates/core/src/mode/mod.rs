@@ -11,16 +11,17 @@ mod narrow;
 mod overrides;
 mod profile;
 
-pub use catalog::{Catalog, Listed};
+pub use catalog::{ListedMode, ModeCatalog};
 pub use error::{ModeError, Widening};
-pub use explain::Row;
+pub use explain::ProfileRow;
 pub use file::{
-    ArtifactsTable, CommandsTable, ExposeTable, LimitsTable, ModeFile, ModelTable, NetworkTable, PromptTable,
-    SandboxTable, WorkspaceAccess, WorkspaceTable,
+    AccessKeyword, ArtifactsTable, CommandsTable, ExposeTable, LimitsTable, ModeFile, ModelTable,
+    NetworkTable, PromptTable, SandboxTable, WorkspaceTable,
 };
-pub use limits::Limits;
+pub use limits::RunLimits;
 pub use narrow::widenings;
-pub use overrides::Overrides;
+pub use overrides::RunOverrides;
 pub use profile::{
-    Artifacts, Expose, Exposure, ModelChoice, ModelPolicy, Network, Origin, Profile, PromptRef, Source,
+    HostMountRules, HostMountSetting, ModeSource, ModelChoice, ModelPolicy, NetworkReach, Profile,
+    ProfileArtifacts, PromptRef, ValueOrigin,
 };

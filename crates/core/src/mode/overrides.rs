@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use crate::access::Access;
-use crate::duration::Span;
+use crate::duration::HumanDuration;
 
-use super::apply::{Layer, join};
+use super::apply::{ModeLayer, join};
 use super::error::{ModeError, Widening};
 use super::file::ModeFile;
 use super::narrow::widenings;
-use super::profile::{Network, Origin, Profile};
+use super::profile::{NetworkReach, Profile, ValueOrigin};
 
 /// Values given for one run; they may only narrow the profile.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Overrides {
+pub struct RunOverrides {
     /// A shorter wall time.
-    pub timeout: Option<Span>,
+    pub timeout: Option<HumanDuration>,
     /// A shorter idle time.
-    pub idle_timeout: Option<Span>,
+    pub idle_timeout: Option<HumanDuration>,
     /// Fewer rounds.
     pub rounds: Option<u64>,
     /// Less money.
@@ -25,14 +25,14 @@ pub struct Overrides {
     /// Less output.
     pub output_mb: Option<u64>,
     /// Less network; the command line alone may also give `host` to a mode that delivers changes.
-    pub network: Option<Network>,
+    pub network: Option<NetworkReach>,
     /// Further artifacts, with whether each is required.
     pub artifacts: BTreeMap<String, bool>,
 }
 
 impl Profile {
     /// The profile with values of one run laid over it; anything wider is an error naming the key.
-    pub fn narrowed(&self, overrides: &Overrides, origin: &Origin) -> Result<Self, ModeError> {
+    pub fn narrowed(&self, overrides: &RunOverrides, origin: &ValueOrigin) -> Result<Self, ModeError> {
         let mut file = ModeFile::default();
         file.limits.timeout = overrides.timeout;
         file.limits.idle_timeout = overrides.idle_timeout;
@@ -49,13 +49,13 @@ impl Profile {
         file.artifacts.optional = pick(false);
 
         let place = origin.to_string();
-        let mut layer = Layer { out: self.clone(), path: &place, origin: origin.clone() };
+        let mut layer = ModeLayer { out: self.clone(), path: &place, origin: origin.clone() };
         layer.surroundings(&file)?;
         layer.limits(&file)?;
         layer.artifacts(&file)?;
         let child = layer.out;
         let mut found = widenings(&child, self);
-        if matches!(origin, Origin::Flag { .. }) && self.access.delivers() {
+        if matches!(origin, ValueOrigin::Flag { .. }) && self.access.delivers() {
             found.retain(|w: &Widening| w.key != "network.tools");
         }
         if found.is_empty() {
@@ -75,7 +75,7 @@ impl Profile {
             return Err(ModeError::NoWritesOnRequest { mode: self.name.clone() });
         }
         let mut out = self.clone();
-        let origin = Origin::Flag { flag: "--allow-writes".to_owned() };
+        let origin = ValueOrigin::Flag { flag: "--allow-writes".to_owned() };
         out.access = Access::ReadWrite;
         out.writes_on_request = false;
         join(&mut out.artifacts.required, &["diff.patch".to_owned()], false);

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::policy::{CommandRules, ToolRules};
-use crate::sandbox::Level;
+use crate::sandbox::IsolationLevel;
 
-use super::limits::Limits;
+use super::limits::RunLimits;
 
 /// Everything a mode binds, after inheritance and flags.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub struct Profile {
     /// One sentence for lists.
     pub description: String,
     /// Who defined it.
-    pub source: Source,
+    pub source: ModeSource,
     /// Ancestors, nearest first.
     pub lineage: Vec<String>,
     /// What may be written.
@@ -36,21 +36,21 @@ pub struct Profile {
     /// Verdicts for commands.
     pub commands: CommandRules,
     /// What tools can reach.
-    pub network: Network,
+    pub network: NetworkReach,
     /// The weakest walls the mode starts behind.
-    pub minimum: Level,
+    pub minimum: IsolationLevel,
     /// Read-only views of the host.
-    pub expose: Expose,
+    pub expose: HostMountRules,
     /// Resource limits.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// What it must and may produce.
-    pub artifacts: Artifacts,
+    pub artifacts: ProfileArtifacts,
     /// What the model is for.
     pub model: ModelChoice,
     /// The mode's layer of the prompt.
     pub prompt: PromptRef,
     /// Where each value comes from, by key as written in a mode file.
-    pub origins: BTreeMap<String, Origin>,
+    pub origins: BTreeMap<String, ValueOrigin>,
 }
 
 impl Profile {
@@ -68,7 +68,7 @@ impl Profile {
 /// Who wrote a definition, and so how far it is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum ModeSource {
     /// Part of Holon.
     Builtin,
     /// The user's own configuration: may widen.
@@ -77,7 +77,7 @@ pub enum Source {
     Project,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ModeSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Builtin => "built-in",
@@ -90,13 +90,13 @@ impl fmt::Display for Source {
 /// Where one value of a profile comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "from", rename_all = "snake_case")]
-pub enum Origin {
+pub enum ValueOrigin {
     /// Nobody said; Holon's default.
     Default,
     /// A mode file.
     File {
         /// Whose file.
-        source: Source,
+        source: ModeSource,
         /// Its path, as given by the layer that read it.
         file: String,
     },
@@ -112,7 +112,7 @@ pub enum Origin {
     },
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -126,7 +126,7 @@ impl fmt::Display for Origin {
 /// What tools inside the sandbox can reach, narrowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Network {
+pub enum NetworkReach {
     /// Nothing.
     None,
     /// The model, through the gateway, and nothing else.
@@ -135,7 +135,7 @@ pub enum Network {
     Host,
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for NetworkReach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => "none",
@@ -148,14 +148,14 @@ impl fmt::Display for Network {
 /// Whether the host looks for something to expose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Exposure {
+pub enum HostMountSetting {
     /// Expose nothing.
     None,
     /// Expose what the workspace needs.
     Auto,
 }
 
-impl fmt::Display for Exposure {
+impl fmt::Display for HostMountSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => "none",
@@ -166,18 +166,18 @@ impl fmt::Display for Exposure {
 
 /// Read-only views of the host inside the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Expose {
+pub struct HostMountRules {
     /// Compilers and interpreters.
-    pub toolchains: Exposure,
+    pub toolchains: HostMountSetting,
     /// Package caches, with a private writable layer on top.
-    pub caches: Exposure,
+    pub caches: HostMountSetting,
     /// Further paths, absolute or below `~/`.
     pub paths: Vec<String>,
 }
 
 /// What a mode produces.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Artifacts {
+pub struct ProfileArtifacts {
     /// Without these the run failed.
     pub required: Vec<String>,
     /// Checked when present.
@@ -230,7 +230,7 @@ pub struct PromptRef {
     /// A plain relative file name.
     pub file: String,
     /// Whose file it is: a built-in one is embedded.
-    pub source: Source,
+    pub source: ModeSource,
     /// Path of the mode file that named it, to find it beside.
     pub named_by: String,
 }

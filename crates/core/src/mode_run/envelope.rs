@@ -9,7 +9,7 @@ use super::Permissions;
 
 /// Everything a mode is started with. Permissions are computed by the dispatcher; whoever asks cannot name any.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Envelope {
+pub struct ModeEnvelope {
     /// Canonical name of the mode.
     pub mode: String,
     /// This request, a UUID.
@@ -19,14 +19,14 @@ pub struct Envelope {
     /// What is wanted.
     pub goal: String,
     /// What it gets to work with.
-    pub context: Given,
+    pub context: ModeInputs,
     /// What it may do.
     pub permissions: Permissions,
 }
 
 /// What a mode gets to work with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct ModeInputs {
     /// The folder its snapshot is taken of.
     pub snapshot: String,
     /// What it must keep to, such as checks that have to succeed.

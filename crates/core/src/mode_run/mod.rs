@@ -4,6 +4,8 @@ mod envelope;
 mod permissions;
 mod result;
 
-pub use envelope::{Envelope, Given};
+pub use envelope::{ModeEnvelope, ModeInputs};
 pub use permissions::{MAX_CHILDREN, MAX_DEPTH, Permissions, may_start};
-pub use result::{Decision, Kind, Log, Metrics, ModeArtifact, ModeResult, Proposal};
+pub use result::{
+    ModeArtifact, ModeArtifactKind, ModeDecision, ModeLogEntry, ModeMetrics, ModeProposal, ModeResult,
+};

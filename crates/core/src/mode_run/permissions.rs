@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
-use crate::duration::Span;
-use crate::mode::{Network, Profile};
+use crate::duration::HumanDuration;
+use crate::mode::{NetworkReach, Profile};
 
 /// How deep children may have children.
 pub const MAX_DEPTH: u32 = 3;
@@ -17,11 +17,11 @@ pub struct Permissions {
     /// What may be written, and what of it leaves.
     pub access: Access,
     /// What tools can reach.
-    pub network: Network,
+    pub network: NetworkReach,
     /// Money.
     pub cost_usd: f64,
     /// Wall time.
-    pub timeout: Span,
+    pub timeout: HumanDuration,
     /// Turns of the model.
     pub rounds: u64,
     /// Modes it may start.
@@ -43,7 +43,7 @@ impl Permissions {
 
     /// The same with what is left of a shared budget; neither amount grows.
     #[must_use]
-    pub fn within(mut self, money: Option<f64>, time: Option<Span>) -> Self {
+    pub fn within(mut self, money: Option<f64>, time: Option<HumanDuration>) -> Self {
         if let Some(money) = money {
             // An amount that compares with nothing is no money.
             self.cost_usd = if money >= 0.0 { self.cost_usd.min(money) } else { 0.0 };
@@ -84,20 +84,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::mode::Catalog;
+    use crate::mode::ModeCatalog;
 
     const SIX: [&str; 6] = ["orchestrate", "architect", "execute", "review", "debug", "ethical"];
 
     #[test]
     fn inv_11_whoever_asks_a_child_has_the_rights_of_its_mode_and_no_more() {
-        let catalog = Catalog::builtin().unwrap();
+        let catalog = ModeCatalog::builtin().unwrap();
         for parent in SIX {
             for child in SIX {
                 let own = Permissions::of(&catalog.resolve(child).unwrap());
                 // What a parent has to give is far more than the child's mode allows, and gives nothing.
                 let parent_has = Permissions::of(&catalog.resolve(parent).unwrap());
-                let given =
-                    own.clone().within(Some(parent_has.cost_usd * 1000.0), Some(Span::from_secs(1 << 20)));
+                let given = own
+                    .clone()
+                    .within(Some(parent_has.cost_usd * 1000.0), Some(HumanDuration::from_secs(1 << 20)));
                 assert!(given.is_within(&own), "{parent} asks {child}: {given:?}");
                 assert_eq!(given.access, own.access, "{parent} asks {child}");
             }
@@ -128,8 +129,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_budget_never_widens(money in prop::option::of(-5.0f64..50.0), seconds in prop::option::of(0u64..100_000), mode in 0usize..6) {
-            let own = Permissions::of(&Catalog::builtin().unwrap().resolve(SIX[mode]).unwrap());
-            let given = own.clone().within(money, seconds.map(Span::from_secs));
+            let own = Permissions::of(&ModeCatalog::builtin().unwrap().resolve(SIX[mode]).unwrap());
+            let given = own.clone().within(money, seconds.map(HumanDuration::from_secs));
             prop_assert!(given.is_within(&own));
             prop_assert!(given.cost_usd >= 0.0);
         }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::Usage;
-use crate::outcome::Outcome;
+use crate::manifest::UsageTotals;
+use crate::outcome::RunOutcome;
 
 /// What work in a mode came to, as the host verified it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,22 +12,22 @@ pub struct ModeResult {
     /// Whether it did what its mode promises.
     pub success: bool,
     /// What the result is worth.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// What it handed over.
     pub artifacts: Vec<ModeArtifact>,
     /// What happened, step by step.
-    pub logs: Vec<Log>,
+    pub logs: Vec<ModeLogEntry>,
     /// What follows from it.
-    pub decision: Decision,
+    pub decision: ModeDecision,
     /// What it took.
-    pub metrics: Metrics,
+    pub metrics: ModeMetrics,
 }
 
 /// One artifact, by its kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModeArtifact {
     /// What it is.
-    pub kind: Kind,
+    pub kind: ModeArtifactKind,
     /// Path in the output folder.
     pub path: String,
     /// Digest of its bytes.
@@ -37,7 +37,7 @@ pub struct ModeArtifact {
 /// What an artifact is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ModeArtifactKind {
     /// A patch.
     CodeDiff,
     /// Findings of a review.
@@ -56,7 +56,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl ModeArtifactKind {
     /// The kind an artifact has by its name.
     pub fn of(name: &str) -> Self {
         match name {
@@ -74,7 +74,7 @@ impl Kind {
 
 /// One thing that happened in a mode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Log {
+pub struct ModeLogEntry {
     /// What it was about, e.g. `permissions` or `contract`.
     pub step: String,
     /// What was seen or decided.
@@ -84,7 +84,7 @@ pub struct Log {
 /// What follows from a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Decision {
+pub enum ModeDecision {
     /// It may go on.
     Approve,
     /// It must not go on like this.
@@ -100,11 +100,11 @@ pub enum Decision {
     /// What could be done next.
     Next {
         /// Proposals, best first.
-        proposals: Vec<Proposal>,
+        proposals: Vec<ModeProposal>,
     },
 }
 
-impl Decision {
+impl ModeDecision {
     /// Its name in logs and tables.
     pub fn name(&self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl Decision {
 
 /// Something that could be done next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Proposal {
+pub struct ModeProposal {
     /// The mode for it.
     pub mode: String,
     /// What it would be about.
@@ -135,13 +135,13 @@ pub struct Proposal {
 
 /// What work in a mode took.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Metrics {
+pub struct ModeMetrics {
     /// Its wall time.
     pub duration_ms: u64,
     /// Which start this was, from 1.
     pub attempt: u32,
     /// Tokens and money.
-    pub usage: Usage,
+    pub usage: UsageTotals,
 }
 
 #[cfg(test)]
@@ -151,15 +151,15 @@ mod tests {
     #[test]
     fn artifacts_are_typed_by_their_names() {
         for (name, kind) in [
-            ("diff.patch", Kind::CodeDiff),
-            ("review.json", Kind::ReviewFindings),
-            ("ethics.json", Kind::EthicalReport),
-            ("plan.md", Kind::PlanDoc),
-            ("debug.json", Kind::DebugLog),
-            ("orchestration.json", Kind::Orchestration),
-            ("notes.txt", Kind::Other),
+            ("diff.patch", ModeArtifactKind::CodeDiff),
+            ("review.json", ModeArtifactKind::ReviewFindings),
+            ("ethics.json", ModeArtifactKind::EthicalReport),
+            ("plan.md", ModeArtifactKind::PlanDoc),
+            ("debug.json", ModeArtifactKind::DebugLog),
+            ("orchestration.json", ModeArtifactKind::Orchestration),
+            ("notes.txt", ModeArtifactKind::Other),
         ] {
-            assert_eq!(Kind::of(name), kind, "{name}");
+            assert_eq!(ModeArtifactKind::of(name), kind, "{name}");
         }
     }
 }

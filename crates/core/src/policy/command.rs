@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shell::{SimpleCommand, Word, split};
-use super::wrapper::{self, Unwrapped};
+use super::shell::{ShellWord, SimpleCommand, split};
+use super::wrapper::{self, UnwrappedCommand};
 
 /// Which commands may run; every layer that has an allow-list must allow a command, no deny may match it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,14 +61,14 @@ impl CommandRules {
         if self.is_empty() {
             return CommandVerdict::Allowed;
         }
-        let words = argv.iter().map(|w| Word::Literal(w.as_ref().to_owned())).collect();
+        let words = argv.iter().map(|w| ShellWord::Literal(w.as_ref().to_owned())).collect();
         match wrapper::unwrap_all(vec![SimpleCommand { assignments: Vec::new(), words }]) {
             Ok(commands) => self.check(&commands),
             Err(why) => CommandVerdict::Opaque { why },
         }
     }
 
-    fn check(&self, commands: &[Unwrapped]) -> CommandVerdict {
+    fn check(&self, commands: &[UnwrappedCommand]) -> CommandVerdict {
         for unwrapped in commands {
             for command in unwrapped.shells.iter().chain([&unwrapped.command]) {
                 if let Some(pattern) = self.deny.iter().find(|p| denies(p, command)) {
@@ -142,7 +142,7 @@ fn allows(pattern: &str, command: &SimpleCommand) -> bool {
 fn denies(pattern: &str, command: &SimpleCommand) -> bool {
     let tokens: Vec<&str> = pattern.split_whitespace().collect();
     let mut words = command.words.clone();
-    if let Some(Word::Literal(name)) = words.first_mut()
+    if let Some(ShellWord::Literal(name)) = words.first_mut()
         && let Some((_, base)) = name.rsplit_once('/')
         && !tokens.first().is_some_and(|t| t.contains('/'))
     {
@@ -152,13 +152,13 @@ fn denies(pattern: &str, command: &SimpleCommand) -> bool {
         || wrapper::without_leading_options(&words).iter().any(|bare| tokens_match(&tokens, bare, true))
 }
 
-fn tokens_match(tokens: &[&str], words: &[Word], unknown_matches: bool) -> bool {
+fn tokens_match(tokens: &[&str], words: &[ShellWord], unknown_matches: bool) -> bool {
     match (tokens, words) {
         (["*"], _) | ([], []) => true,
         ([token, rest @ ..], [word, words @ ..]) => {
             let hit = match word {
-                Word::Literal(text) => token_matches(token, text),
-                Word::Dynamic => {
+                ShellWord::Literal(text) => token_matches(token, text),
+                ShellWord::Dynamic => {
                     // One unknown word can turn into any number of words, so for a deny the rest may be anything.
                     if unknown_matches {
                         return true;

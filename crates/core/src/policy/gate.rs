@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::mode::Profile;
 
-use super::Verdict;
+use super::ToolVerdict;
 use super::class::{ToolClass, class_of};
 use super::command::CommandVerdict;
 
 /// A call as the model proposed it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Call<'a> {
+pub struct ProposedCall<'a> {
     /// The tool's name; MCP tools are `mcp:SERVER/TOOL`.
     pub tool: &'a str,
     /// Whether an MCP server declared the tool read-only.
@@ -23,7 +23,7 @@ pub struct Call<'a> {
 
 /// Where the call comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surface {
+pub enum CallSurface {
     /// `holon run` and everything like it.
     Run,
     /// A chat turn, where modes that promise no change allow reads only.
@@ -32,9 +32,9 @@ pub enum Surface {
 
 /// What was decided about one call, with words for the model and the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decision {
+pub struct ToolCallDecision {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ToolVerdict,
     /// The rule behind it.
     pub rule: String,
     /// Why, in a sentence.
@@ -46,23 +46,23 @@ pub struct Decision {
 
 /// Decides about calls for one profile.
 #[derive(Debug, Clone, Copy)]
-pub struct Gate<'a> {
+pub struct ToolCallGate<'a> {
     profile: &'a Profile,
-    surface: Surface,
+    surface: CallSurface,
     person: bool,
 }
 
-impl<'a> Gate<'a> {
+impl<'a> ToolCallGate<'a> {
     /// A gate for a profile; `person` says whether someone can be asked.
-    pub fn new(profile: &'a Profile, surface: Surface, person: bool) -> Self {
+    pub fn new(profile: &'a Profile, surface: CallSurface, person: bool) -> Self {
         Self { profile, surface, person }
     }
 
     /// Decides about one call; anything unknown is denied.
-    pub fn decide(&self, call: &Call<'_>) -> Decision {
+    pub fn decide(&self, call: &ProposedCall<'_>) -> ToolCallDecision {
         let class = class_of(call.tool, call.declared_read_only);
         let decision = self.by_tool(call.tool, class);
-        if decision.verdict == Verdict::Deny || class != ToolClass::Exec {
+        if decision.verdict == ToolVerdict::Deny || class != ToolClass::Exec {
             return self.settle(decision);
         }
         match self.by_command(call) {
@@ -71,13 +71,13 @@ impl<'a> Gate<'a> {
         }
     }
 
-    fn by_tool(&self, tool: &str, class: ToolClass) -> Decision {
+    fn by_tool(&self, tool: &str, class: ToolClass) -> ToolCallDecision {
         let mode = &self.profile.name;
         let quiet =
             matches!(class, ToolClass::Read | ToolClass::Search | ToolClass::Ask | ToolClass::Control);
-        if self.surface == Surface::Chat && self.profile.promises_no_change() && !quiet {
-            return Decision {
-                verdict: Verdict::Deny,
+        if self.surface == CallSurface::Chat && self.profile.promises_no_change() && !quiet {
+            return ToolCallDecision {
+                verdict: ToolVerdict::Deny,
                 rule: "chat read list".to_owned(),
                 reason: format!("{mode} mode only reads, and `{tool}` is not on the read list"),
                 remedy: Some(format!("{mode} mode: switch to build to run this")),
@@ -85,29 +85,29 @@ impl<'a> Gate<'a> {
         }
         let (verdict, rule) = self.profile.tools.verdict(tool, class);
         let (reason, remedy) = match (verdict, class) {
-            (Verdict::Allow, _) => (format!("{mode} mode allows `{tool}`"), None),
-            (Verdict::Ask, _) => (format!("{mode} mode asks a person about `{tool}`"), None),
-            (Verdict::Deny, ToolClass::Unknown) => (
+            (ToolVerdict::Allow, _) => (format!("{mode} mode allows `{tool}`"), None),
+            (ToolVerdict::Ask, _) => (format!("{mode} mode asks a person about `{tool}`"), None),
+            (ToolVerdict::Deny, ToolClass::Unknown) => (
                 format!("`{tool}` is not a tool Holon knows, and unknown tools are denied"),
                 Some(format!(
                     "use a known tool, or name it under [tools] in a mode of your own: `{tool}` = \"allow\""
                 )),
             ),
-            (Verdict::Deny, ToolClass::Write) => (
+            (ToolVerdict::Deny, ToolClass::Write) => (
                 format!("{mode} mode does not let `{tool}` change files"),
                 Some(format!(
                     "{mode} mode: write your result to the output folder, or switch to build to change files"
                 )),
             ),
-            (Verdict::Deny, _) => (
+            (ToolVerdict::Deny, _) => (
                 format!("{mode} mode does not allow `{tool}`"),
                 Some(format!("{mode} mode: switch to build to run this")),
             ),
         };
-        Decision { verdict, rule, reason, remedy }
+        ToolCallDecision { verdict, rule, reason, remedy }
     }
 
-    fn by_command(&self, call: &Call<'_>) -> Option<Decision> {
+    fn by_command(&self, call: &ProposedCall<'_>) -> Option<ToolCallDecision> {
         let rules = &self.profile.commands;
         let verdict = match (call.line, call.argv) {
             (Some(line), _) => rules.check_line(line),
@@ -134,16 +134,16 @@ impl<'a> Gate<'a> {
                 "write it as plain commands, one after another".to_owned(),
             ),
         };
-        Some(Decision { verdict: Verdict::Deny, rule, reason, remedy: Some(remedy) })
+        Some(ToolCallDecision { verdict: ToolVerdict::Deny, rule, reason, remedy: Some(remedy) })
     }
 
     /// Without a person an `ask` is a `deny`: nothing ever waits for an answer that cannot come.
-    fn settle(&self, decision: Decision) -> Decision {
-        if decision.verdict != Verdict::Ask || self.person {
+    fn settle(&self, decision: ToolCallDecision) -> ToolCallDecision {
+        if decision.verdict != ToolVerdict::Ask || self.person {
             return decision;
         }
-        Decision {
-            verdict: Verdict::Deny,
+        ToolCallDecision {
+            verdict: ToolVerdict::Deny,
             reason: "this needs a person, and nobody can be asked in this run".to_owned(),
             remedy: Some("decide yourself, and say in your summary what you assumed".to_owned()),
             ..decision

@@ -12,14 +12,14 @@ const MAX_LINE: usize = 64 * 1024;
 
 /// One word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Word {
+pub enum ShellWord {
     /// Its text is known.
     Literal(String),
     /// Its text depends on variables, files or other commands.
     Dynamic,
 }
 
-impl Word {
+impl ShellWord {
     /// The text, when it is known.
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -35,7 +35,7 @@ pub struct SimpleCommand {
     /// Names of the variables set in front of it.
     pub assignments: Vec<String>,
     /// The program and its arguments.
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
 }
 
 impl fmt::Display for SimpleCommand {
@@ -51,15 +51,15 @@ impl fmt::Display for SimpleCommand {
 /// Why a line could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unparsable(pub &'static str);
+pub struct UnparsableLine(pub &'static str);
 
 /// Every simple command in a line: pipelines, lists, subshells, substitutions and here-documents included.
-pub fn split(line: &str) -> Result<Vec<SimpleCommand>, Unparsable> {
+pub fn split(line: &str) -> Result<Vec<SimpleCommand>, UnparsableLine> {
     if line.len() > MAX_LINE {
-        return Err(Unparsable("the line is too long"));
+        return Err(UnparsableLine("the line is too long"));
     }
     if line.contains('\0') {
-        return Err(Unparsable("the line contains a NUL byte"));
+        return Err(UnparsableLine("the line contains a NUL byte"));
     }
     reader::read(line)
 }
@@ -164,7 +164,7 @@ mod tests {
             prop_assume!(!["if", "do", "fi", "for", "case", "then", "else", "elif", "done", "esac", "time", "while", "until", "select", "coproc", "function"].contains(&words[0].as_str()));
             let commands = split(&words.join(" ")).unwrap();
             prop_assert_eq!(commands.len(), 1);
-            let texts: Vec<&str> = commands[0].words.iter().filter_map(Word::text).collect();
+            let texts: Vec<&str> = commands[0].words.iter().filter_map(ShellWord::text).collect();
             prop_assert_eq!(texts, words.iter().map(String::as_str).collect::<Vec<_>>());
         }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
-use shapes::{SHAPES, Shape};
+use shapes::{SHAPES, SecretShape};
 
 /// Values shorter than this are not registered: they would redact ordinary text.
 pub const MIN_SECRET: usize = 8;
@@ -23,15 +23,15 @@ pub const MIN_SECRET: usize = 8;
 /// Knows what to remove; cheap to clone and share.
 #[derive(Debug, Clone)]
 pub struct Redactor {
-    table: Arc<Table>,
+    table: Arc<RedactionTable>,
 }
 
 #[derive(Debug)]
-struct Table {
+struct RedactionTable {
     /// Finds the start of everything below; without it nothing may pass.
     starts: Option<AhoCorasick>,
     /// By pattern number: the bytes, and what they start.
-    patterns: Vec<(Vec<u8>, Starts)>,
+    patterns: Vec<(Vec<u8>, PatternStart)>,
     /// Numbers of the patterns that begin with each byte.
     by_first: Vec<Vec<usize>>,
     /// Length of the longest pattern.
@@ -39,15 +39,15 @@ struct Table {
 }
 
 #[derive(Debug, Clone)]
-enum Starts {
+enum PatternStart {
     /// The bytes are the secret.
     Literal(Arc<str>),
     /// The bytes begin a shape.
-    Shape(&'static Shape),
+    Shape(&'static SecretShape),
 }
 
 /// What a candidate turned out to be.
-enum Seen<'a> {
+enum CandidateMatch<'a> {
     Nothing,
     /// More bytes are needed to tell.
     Undecided,
@@ -74,15 +74,15 @@ impl Redactor {
         S: AsRef<str>,
         V: AsRef<[u8]>,
     {
-        let mut patterns: Vec<(Vec<u8>, Starts)> = Vec::new();
+        let mut patterns: Vec<(Vec<u8>, PatternStart)> = Vec::new();
         for (id, value) in secrets {
             let id: Arc<str> = id.as_ref().into();
             for form in forms::of(value.as_ref().trim_ascii()) {
-                patterns.push((form, Starts::Literal(Arc::clone(&id))));
+                patterns.push((form, PatternStart::Literal(Arc::clone(&id))));
             }
         }
         for shape in SHAPES.iter() {
-            patterns.extend(shape.prefixes().map(|p| (p.as_bytes().to_vec(), Starts::Shape(shape))));
+            patterns.extend(shape.prefixes().map(|p| (p.as_bytes().to_vec(), PatternStart::Shape(shape))));
         }
         // Fails only past sizes that do not occur; a stream without a searcher then passes nothing on.
         let starts = AhoCorasick::new(patterns.iter().map(|(bytes, _)| bytes)).ok();
@@ -93,7 +93,7 @@ impl Redactor {
             }
         }
         let longest = patterns.iter().map(|(bytes, _)| bytes.len()).max().unwrap_or(1);
-        Self { table: Arc::new(Table { starts, patterns, by_first, longest }) }
+        Self { table: Arc::new(RedactionTable { starts, patterns, by_first, longest }) }
     }
 
     /// Redacts bytes that are there as a whole.
@@ -141,7 +141,7 @@ impl Redactor {
                 continue;
             }
             let before = start.checked_sub(1).map(|i| bytes[i]);
-            if let Seen::Until(end, id) | Seen::Block(end, id) =
+            if let CandidateMatch::Until(end, id) | CandidateMatch::Block(end, id) =
                 self.table.look(bytes, start, pattern, before, true)
             {
                 found.push((start..end, id.to_owned()));
@@ -155,14 +155,14 @@ impl Redactor {
         self.table.candidates(bytes).into_iter().find_map(|(start, pattern)| {
             let before = start.checked_sub(1).map(|i| bytes[i]);
             match self.table.look(bytes, start, pattern, before, true) {
-                Seen::Until(_, id) | Seen::Block(_, id) => Some(id.to_owned()),
-                Seen::Nothing | Seen::Undecided => None,
+                CandidateMatch::Until(_, id) | CandidateMatch::Block(_, id) => Some(id.to_owned()),
+                CandidateMatch::Nothing | CandidateMatch::Undecided => None,
             }
         })
     }
 }
 
-impl Table {
+impl RedactionTable {
     /// Where something could start, in order, with the number of its pattern.
     fn candidates(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
         let Some(starts) = &self.starts else { return Vec::new() };
@@ -186,31 +186,40 @@ impl Table {
             .unwrap_or(0)
     }
 
-    fn look(&self, bytes: &[u8], start: usize, pattern: usize, before: Option<u8>, ended: bool) -> Seen<'_> {
+    fn look(
+        &self,
+        bytes: &[u8],
+        start: usize,
+        pattern: usize,
+        before: Option<u8>,
+        ended: bool,
+    ) -> CandidateMatch<'_> {
         let (text, starts) = &self.patterns[pattern];
         match starts {
-            Starts::Literal(id) => Seen::Until(start + text.len(), id),
+            PatternStart::Literal(id) => CandidateMatch::Until(start + text.len(), id),
             // In the middle of a word it is something else.
-            Starts::Shape(_) if before.is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') => {
-                Seen::Nothing
+            PatternStart::Shape(_) if before.is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') => {
+                CandidateMatch::Nothing
             }
-            Starts::Shape(Shape::Rule(rule)) => {
+            PatternStart::Shape(SecretShape::Rule(rule)) => {
                 let window = &bytes[start..bytes.len().min(start + rule.max)];
                 let stop = window.iter().position(|b| rule.within.stops(*b));
                 if stop.is_none() && window.len() < rule.max && !ended {
-                    return Seen::Undecided;
+                    return CandidateMatch::Undecided;
                 }
                 let window = &window[..stop.unwrap_or(window.len())];
                 match rule.matches(window) {
-                    Some(length) => Seen::Until(start + length, &rule.id),
-                    None => Seen::Nothing,
+                    Some(length) => CandidateMatch::Until(start + length, &rule.id),
+                    None => CandidateMatch::Nothing,
                 }
             }
-            Starts::Shape(Shape::Block(block)) => match block.first_line(&bytes[start..], ended) {
-                Some(Some(length)) => Seen::Block(start + length, &block.id),
-                Some(None) => Seen::Nothing,
-                None => Seen::Undecided,
-            },
+            PatternStart::Shape(SecretShape::Block(block)) => {
+                match block.first_line(&bytes[start..], ended) {
+                    Some(Some(length)) => CandidateMatch::Block(start + length, &block.id),
+                    Some(None) => CandidateMatch::Nothing,
+                    None => CandidateMatch::Undecided,
+                }
+            }
         }
     }
 }

@@ -10,23 +10,23 @@ const ARMOUR_LINE: usize = 80;
 
 /// One known shape.
 #[derive(Debug)]
-pub(crate) enum Shape {
-    Rule(Rule),
-    Block(Block),
+pub(crate) enum SecretShape {
+    Rule(SecretRule),
+    Block(SecretBlock),
 }
 
 #[derive(Debug)]
-pub(crate) struct Rule {
+pub(crate) struct SecretRule {
     pub(crate) id: String,
     prefixes: Vec<String>,
     pattern: String,
     /// Compiled when first needed: most runs never meet most shapes.
     regex: OnceLock<Option<Regex>>,
-    pub(crate) within: Within,
+    pub(crate) within: SecretExtent,
     pub(crate) max: usize,
 }
 
-impl Rule {
+impl SecretRule {
     /// Length of the match at the beginning of `window`.
     pub(crate) fn matches(&self, window: &[u8]) -> Option<usize> {
         match self.regex.get_or_init(|| compile(&self.pattern).ok()) {
@@ -43,13 +43,13 @@ fn compile(pattern: &str) -> Result<Regex, regex::Error> {
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Within {
+pub(crate) enum SecretExtent {
     #[default]
     Token,
     Line,
 }
 
-impl Within {
+impl SecretExtent {
     /// Whether a match cannot go past this byte.
     pub(crate) fn stops(self, byte: u8) -> bool {
         match self {
@@ -60,14 +60,14 @@ impl Within {
 }
 
 #[derive(Debug)]
-pub(crate) struct Block {
+pub(crate) struct SecretBlock {
     pub(crate) id: String,
     begin: String,
     kind: String,
     end: String,
 }
 
-impl Block {
+impl SecretBlock {
     /// Length of an opening line; inner `None` when it is another kind, outer `None` when more bytes are needed.
     #[expect(clippy::option_option, reason = "undecided and no are different answers")]
     pub(crate) fn first_line(&self, bytes: &[u8], ended: bool) -> Option<Option<usize>> {
@@ -110,7 +110,7 @@ pub(crate) fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|w| w == needle)
 }
 
-impl Shape {
+impl SecretShape {
     pub(crate) fn prefixes(&self) -> Box<dyn Iterator<Item = &str> + '_> {
         match self {
             Self::Rule(rule) => Box::new(rule.prefixes.iter().map(String::as_str)),
@@ -121,21 +121,21 @@ impl Shape {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    rule: Vec<RuleRow>,
-    block: Vec<BlockRow>,
+struct SecretShapesFile {
+    rule: Vec<SecretRuleRow>,
+    block: Vec<SecretBlockRow>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RuleRow {
+struct SecretRuleRow {
     id: String,
     #[serde(rename = "description")]
     _description: String,
     prefixes: Vec<String>,
     regex: String,
     #[serde(default)]
-    within: Within,
+    within: SecretExtent,
     #[serde(default = "default_max")]
     max: usize,
 }
@@ -146,7 +146,7 @@ fn default_max() -> usize {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct BlockRow {
+struct SecretBlockRow {
     id: String,
     #[serde(rename = "description")]
     _description: String,
@@ -156,18 +156,30 @@ struct BlockRow {
 }
 
 /// All shapes; the embedded table is checked by a test, so an unreadable one cannot be released.
-pub(crate) static SHAPES: LazyLock<Vec<Shape>> =
+pub(crate) static SHAPES: LazyLock<Vec<SecretShape>> =
     LazyLock::new(|| load(include_str!("../../../../rules/secrets.toml")).unwrap_or_default());
 
-fn load(text: &str) -> Result<Vec<Shape>, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+fn load(text: &str) -> Result<Vec<SecretShape>, String> {
+    let file: SecretShapesFile = toml::from_str(text).map_err(|e| e.to_string())?;
     let mut shapes = Vec::new();
     for row in file.rule {
-        let RuleRow { id, prefixes, regex: pattern, within, max, .. } = row;
-        shapes.push(Shape::Rule(Rule { id, prefixes, pattern, regex: OnceLock::new(), within, max }));
+        let SecretRuleRow { id, prefixes, regex: pattern, within, max, .. } = row;
+        shapes.push(SecretShape::Rule(SecretRule {
+            id,
+            prefixes,
+            pattern,
+            regex: OnceLock::new(),
+            within,
+            max,
+        }));
     }
     for row in file.block {
-        shapes.push(Shape::Block(Block { id: row.id, begin: row.begin, kind: row.kind, end: row.end }));
+        shapes.push(SecretShape::Block(SecretBlock {
+            id: row.id,
+            begin: row.begin,
+            kind: row.kind,
+            end: row.end,
+        }));
     }
     Ok(shapes)
 }
@@ -183,7 +195,7 @@ mod tests {
         assert!(shapes.len() >= 25, "{}", shapes.len());
         for shape in &shapes {
             assert!(shape.prefixes().count() > 0);
-            if let Shape::Rule(rule) = shape {
+            if let SecretShape::Rule(rule) = shape {
                 assert!(compile(&rule.pattern).is_ok(), "{}", rule.id);
             }
             for prefix in shape.prefixes() {

@@ -1,7 +1,7 @@
 //! Redaction of bytes that arrive in chunks.
 
-use super::shapes::{Block, SHAPES, Shape};
-use super::{Redactor, Seen};
+use super::shapes::{SHAPES, SecretBlock, SecretShape};
+use super::{CandidateMatch, Redactor};
 
 /// The longest armoured block that is swallowed.
 const MAX_BLOCK: usize = 64 * 1024;
@@ -17,7 +17,7 @@ pub struct RedactStream {
     /// How much of the beginning of `held` already belongs to something redacted.
     covered: usize,
     /// Inside an armoured block: which one, and how many bytes it has had.
-    block: Option<(&'static Block, usize)>,
+    block: Option<(&'static SecretBlock, usize)>,
 }
 
 impl RedactStream {
@@ -57,7 +57,7 @@ impl RedactStream {
     }
 
     /// Drops what belongs to the block; true when text follows.
-    fn in_block(&mut self, block: &'static Block, had: usize, ended: bool) -> bool {
+    fn in_block(&mut self, block: &'static SecretBlock, had: usize, ended: bool) -> bool {
         let room = MAX_BLOCK.saturating_sub(had).min(self.held.len());
         let full = had + room >= MAX_BLOCK;
         let (length, over) = block.rest(&self.held[..room], ended || full);
@@ -84,13 +84,13 @@ impl RedactStream {
             }
             let before = start.checked_sub(1).map_or(self.before, |i| Some(self.held[i]));
             let (end, id, block) = match table.look(&self.held, start, pattern, before, ended) {
-                Seen::Nothing => continue,
-                Seen::Undecided => {
+                CandidateMatch::Nothing => continue,
+                CandidateMatch::Undecided => {
                     stop = start;
                     break;
                 }
-                Seen::Until(end, id) => (end, id, false),
-                Seen::Block(end, id) => (end, id, true),
+                CandidateMatch::Until(end, id) => (end, id, false),
+                CandidateMatch::Block(end, id) => (end, id, true),
             };
             if start >= done {
                 out.extend_from_slice(&self.held[done..start]);
@@ -121,9 +121,9 @@ impl RedactStream {
     }
 }
 
-fn block_named(id: &str) -> Option<&'static Block> {
+fn block_named(id: &str) -> Option<&'static SecretBlock> {
     SHAPES.iter().find_map(|shape| match shape {
-        Shape::Block(block) if block.id == id => Some(block),
+        SecretShape::Block(block) if block.id == id => Some(block),
         _ => None,
     })
 }

@@ -3,8 +3,8 @@
 use super::overruled::ReleaseOverride;
 use super::reason::ReleaseReason;
 use super::record::{PatchState, ReleaseRecord, ReleaseTarget, RunEnding, WholeRecord};
-use crate::mode_run::Decision;
-use crate::outcome::Outcome;
+use crate::mode_run::ModeDecision;
+use crate::outcome::RunOutcome;
 
 /// Whether something may leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +34,8 @@ impl ReleaseDecision {
     pub fn exit_code(&self) -> u8 {
         match self.held.iter().any(ReleaseReason::is_failure) {
             _ if self.is_released() => 0,
-            true => Outcome::Failure.exit_code(),
-            false => Outcome::NeedsHuman.exit_code(),
+            true => RunOutcome::Failure.exit_code(),
+            false => RunOutcome::NeedsHuman.exit_code(),
         }
     }
 
@@ -91,10 +91,10 @@ fn reasons(record: &ReleaseRecord, target: ReleaseTarget) -> Vec<ReleaseReason> 
         found.push(ReleaseReason::NoPatch);
     }
     // Who started a run with --allow-sensitive has said the second word, else it would not have ended as a success.
-    if !record.sensitive.is_empty() && !record.ending.is(Outcome::Success) {
+    if !record.sensitive.is_empty() && !record.ending.is(RunOutcome::Success) {
         found.push(ReleaseReason::Sensitive(record.sensitive.clone()));
     }
-    if record.ending.is(Outcome::NeedsHuman) && !target.is_seen_by_a_person() && found.is_empty() {
+    if record.ending.is(RunOutcome::NeedsHuman) && !target.is_seen_by_a_person() && found.is_empty() {
         found.push(ReleaseReason::NeedsPerson(record.ending.why()));
     }
     if !record.base_moved.is_empty() && target == ReleaseTarget::ChatApply {
@@ -113,25 +113,26 @@ fn of_the_work(record: &ReleaseRecord) -> Vec<ReleaseReason> {
         return vec![ReleaseReason::Breach(breach.clone())];
     }
     // Whoever was stopped for a person to look may have left a check red; that is no smaller for it.
-    let judged = record.ending.is(Outcome::Failure) || record.ending.is(Outcome::NeedsHuman);
+    let judged = record.ending.is(RunOutcome::Failure) || record.ending.is(RunOutcome::NeedsHuman);
     if judged && !record.failed_checks.is_empty() {
         return vec![ReleaseReason::ChecksFailed(record.failed_checks.clone())];
     }
-    if record.ending.is(Outcome::Failure) {
+    if record.ending.is(RunOutcome::Failure) {
         return vec![ReleaseReason::Failed(record.ending.why())];
     }
-    let missing = record.missing.first().filter(|_| record.ending.is(Outcome::Success));
+    let missing = record.missing.first().filter(|_| record.ending.is(RunOutcome::Success));
     missing.map(|name| ReleaseReason::ArtifactMissing(name.clone())).into_iter().collect()
 }
 
 /// Somebody whose word counts blocks it. What is no clear approval of an assessment blocks, too.
 fn of_the_verdicts(record: &ReleaseRecord) -> Vec<ReleaseReason> {
     let mut found = Vec::new();
-    if let Some(decision) = record.assessment.as_ref().filter(|decision| **decision != Decision::Approve) {
+    if let Some(decision) = record.assessment.as_ref().filter(|decision| **decision != ModeDecision::Approve)
+    {
         let why = decision.reason().unwrap_or("it does not approve").to_owned();
         found.push(ReleaseReason::AssessmentBlocked(why));
     }
-    if let Some(Decision::Block { reason }) = &record.review {
+    if let Some(ModeDecision::Block { reason }) = &record.review {
         found.push(ReleaseReason::ReviewBlocked(reason.clone()));
     }
     found
@@ -153,7 +154,7 @@ fn of_the_whole(whole: Option<&WholeRecord>, target: ReleaseTarget) -> Option<Re
     }
     let verdicts = of_the_verdicts(whole);
     // A whole that waits for a person and has handed its patch over leaves the rest to them.
-    let waits = whole.ending.is(Outcome::NeedsHuman)
+    let waits = whole.ending.is(RunOutcome::NeedsHuman)
         && (whole.patch != PatchState::Delivered || !target.is_seen_by_a_person());
     if waits || !verdicts.is_empty() {
         return Some(ReleaseReason::WholeBlocked { run, why });

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::overruled::ReleaseOverride;
-use crate::manifest::{CheckOrigin, Manifest, Verification, Verified};
-use crate::mode_run::Decision;
-use crate::outcome::{Outcome, Status};
+use crate::manifest::{CheckOrigin, Manifest, VerificationReport, VerificationState};
+use crate::mode_run::ModeDecision;
+use crate::outcome::{RunOutcome, RunStatus};
 
 /// Where something would go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -74,14 +74,14 @@ pub enum RunEnding {
     /// It ended as this; why, where it is no success.
     Ended {
         /// What it is worth.
-        outcome: Outcome,
+        outcome: RunOutcome,
         /// The reason in a sentence.
         why: Option<String>,
     },
 }
 
 impl RunEnding {
-    pub(super) fn is(&self, wanted: Outcome) -> bool {
+    pub(super) fn is(&self, wanted: RunOutcome) -> bool {
         matches!(self, Self::Ended { outcome, .. } if *outcome == wanted)
     }
 
@@ -122,9 +122,9 @@ pub struct ReleaseRecord {
     /// Commands that were to succeed on the result and did not.
     pub failed_checks: Vec<String>,
     /// What the last review of the result said, when there was one.
-    pub review: Option<Decision>,
+    pub review: Option<ModeDecision>,
     /// What the assessment of purpose and risks said, when there was one.
-    pub assessment: Option<Decision>,
+    pub assessment: Option<ModeDecision>,
     /// Paths that steer what runs on someone's machine or is trusted there.
     pub sensitive: Vec<String>,
     /// What looks like a credential, and where.
@@ -159,7 +159,7 @@ impl ReleaseRecord {
         let message = manifest.error.as_ref().map(|error| error.message.clone());
         let of = |wanted: &str| message.clone().filter(|_| kind == wanted).into_iter().collect::<Vec<_>>();
         // A flow that waits at a gate, and whatever was killed, could still go on.
-        let unfinished = kind == "gate" || manifest.status == Status::Interrupted;
+        let unfinished = kind == "gate" || manifest.status == RunStatus::Interrupted;
         let ending = match unfinished {
             true => RunEnding::Unfinished,
             false => RunEnding::Ended { outcome: manifest.outcome, why: message.clone() },
@@ -167,8 +167,9 @@ impl ReleaseRecord {
         let patch = manifest.artifacts.iter().find(|row| row.path == "diff.patch");
         let withheld = kind == "secret" || kind == "ethics_blocked" || !manifest.breaches.is_empty();
         // What failed before the change, too, is not what a person is waited for.
-        let judged =
-            |found: &&Verification| !ending.is(Outcome::NeedsHuman) || found.state == Verified::Failed;
+        let judged = |found: &&VerificationReport| {
+            !ending.is(RunOutcome::NeedsHuman) || found.state == VerificationState::Failed
+        };
         let verification = manifest.metadata.verification.as_ref().filter(judged);
         let checks = verification.iter().flat_map(|found| &found.checks);
         Self {
@@ -189,7 +190,7 @@ impl ReleaseRecord {
                 .map(|check| check.command.clone())
                 .collect(),
             review: None,
-            assessment: of("ethics_blocked").pop().map(|reason| Decision::Block { reason }),
+            assessment: of("ethics_blocked").pop().map(|reason| ModeDecision::Block { reason }),
             sensitive: Vec::new(),
             credentials: of("secret"),
             base_moved: of("base_moved"),

@@ -3,23 +3,23 @@
 use serde_json::Value;
 
 use crate::artifact::json_schema::ArtifactSchema;
-use crate::artifact::{self, Kind};
+use crate::artifact::{self, ArtifactKind};
 use crate::secrets;
 
-use super::{Spec, WantedSchema};
+use super::{RequestedSchema, Spec};
 
 /// A value that makes no sense.
-pub(super) struct Problem {
+pub(super) struct SpecProblem {
     pub(super) key: String,
     pub(super) message: String,
     pub(super) remedy: Option<String>,
 }
 
-fn problem(key: &str, message: impl Into<String>, remedy: &str) -> Result<(), Problem> {
-    Err(Problem { key: key.to_owned(), message: message.into(), remedy: Some(remedy.to_owned()) })
+fn problem(key: &str, message: impl Into<String>, remedy: &str) -> Result<(), SpecProblem> {
+    Err(SpecProblem { key: key.to_owned(), message: message.into(), remedy: Some(remedy.to_owned()) })
 }
 
-pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
+pub(super) fn check(spec: &Spec) -> Result<(), SpecProblem> {
     if spec.version != "v1" {
         return problem(
             "version",
@@ -69,8 +69,11 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     Ok(())
 }
 
-fn check_schema(path: &str, schema: &WantedSchema) -> Result<(), Problem> {
-    if matches!(Kind::of(path), Kind::Patch | Kind::Markdown | Kind::PlanMarkdown) {
+fn check_schema(path: &str, schema: &RequestedSchema) -> Result<(), SpecProblem> {
+    if matches!(
+        ArtifactKind::of(path),
+        ArtifactKind::Patch | ArtifactKind::Markdown | ArtifactKind::PlanMarkdown
+    ) {
         return problem(
             "output.artifacts.schema",
             format!("is given for `{}`, which is no JSON", short(path)),
@@ -79,15 +82,15 @@ fn check_schema(path: &str, schema: &WantedSchema) -> Result<(), Problem> {
     }
     match schema {
         // Read where files can be.
-        WantedSchema::Named(_) if schema.file().is_some() => Ok(()),
-        WantedSchema::Named(name) if artifact::SCHEMAS.contains(&name.as_str()) => Ok(()),
-        WantedSchema::Named(name) => {
+        RequestedSchema::Named(_) if schema.file().is_some() => Ok(()),
+        RequestedSchema::Named(name) if artifact::SCHEMAS.contains(&name.as_str()) => Ok(()),
+        RequestedSchema::Named(name) => {
             let known = artifact::SCHEMAS.join(", ");
             let remedy =
                 format!("the schemas are {known}; a schema of your own is a path that ends in .json");
             problem("output.artifacts.schema", format!("`{}` is unknown", short(name)), &remedy)
         }
-        WantedSchema::Inline(keywords) => match ArtifactSchema::new(Value::Object(keywords.clone())) {
+        RequestedSchema::Inline(keywords) => match ArtifactSchema::new(Value::Object(keywords.clone())) {
             Ok(_) => Ok(()),
             Err(error) => problem(
                 "output.artifacts.schema",
@@ -98,7 +101,7 @@ fn check_schema(path: &str, schema: &WantedSchema) -> Result<(), Problem> {
     }
 }
 
-fn check_variable(name: &str, value: &str) -> Result<(), Problem> {
+fn check_variable(name: &str, value: &str) -> Result<(), SpecProblem> {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !plain || value.contains('\0') {

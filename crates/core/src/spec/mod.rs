@@ -3,7 +3,7 @@
 mod check;
 mod parse;
 
-pub use parse::{MAX_BYTES, SpecError, Warning, parse};
+pub use parse::{MAX_BYTES, SpecError, SpecWarning, parse};
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::json_schema::ArtifactSchema;
-use crate::artifact::{self, Kind, Problem};
-use crate::duration::Span;
-use crate::mode::Network;
+use crate::artifact::{self, ArtifactKind, ArtifactProblem};
+use crate::duration::HumanDuration;
+use crate::mode::NetworkReach;
 
 /// A run as asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,23 +28,23 @@ pub struct Spec {
     pub kind: String,
     /// Names for people and programs.
     #[serde(default)]
-    pub metadata: Metadata,
+    pub metadata: SpecMetadata,
     /// What is wanted.
     #[serde(deserialize_with = "parse::goal")]
     #[schemars(with = "GoalForm")]
-    pub goal: Goal,
+    pub goal: SpecGoal,
     /// What it is about.
     #[serde(default)]
-    pub context: Context,
+    pub context: SpecContext,
     /// What must come out, beyond what the mode demands.
     #[serde(default)]
-    pub output: Output,
+    pub output: SpecOutput,
     /// How far it may go.
     #[serde(default)]
-    pub constraints: Constraints,
+    pub constraints: SpecConstraints,
     /// Who does it.
     #[serde(default)]
-    pub agent: Agent,
+    pub agent: SpecAgent,
 }
 
 fn v1() -> String {
@@ -61,7 +61,7 @@ impl Spec {
         Self {
             version: v1(),
             kind: holon(),
-            goal: Goal { description: description.into(), issue_id: None },
+            goal: SpecGoal { description: description.into(), issue_id: None },
             ..Self::default()
         }
     }
@@ -70,7 +70,7 @@ impl Spec {
 /// Names for people and programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Metadata {
+pub struct SpecMetadata {
     /// A short title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -84,7 +84,7 @@ pub struct Metadata {
 
 /// What is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Goal {
+pub struct SpecGoal {
     /// In words.
     pub description: String,
     /// The issue it comes from.
@@ -100,13 +100,13 @@ enum GoalForm {
     /// Only the description.
     Text(String),
     /// All of it.
-    Full(Goal),
+    Full(SpecGoal),
 }
 
 /// What the run is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Context {
+pub struct SpecContext {
     /// The folder to work on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
@@ -121,15 +121,15 @@ pub struct Context {
 /// What must come out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Output {
+pub struct SpecOutput {
     /// Further artifacts; an optional one of the mode can be made required here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub artifacts: Vec<WantedArtifact>,
+    pub artifacts: Vec<RequestedArtifact>,
 }
 
 /// One further artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WantedArtifact {
+pub struct RequestedArtifact {
     /// Path in the output folder.
     pub path: String,
     /// Whether the run fails without it.
@@ -138,33 +138,35 @@ pub struct WantedArtifact {
     /// What it must satisfy: a known schema's name such as `review`, the path of a JSON Schema beside the spec, or the
     /// JSON Schema itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<WantedSchema>,
+    pub schema: Option<RequestedSchema>,
 }
 
 /// What an artifact must satisfy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum WantedSchema {
+pub enum RequestedSchema {
     /// A known schema's name, or the path of a file, which ends in `.json`.
     Named(String),
     /// The schema itself.
     Inline(serde_json::Map<String, serde_json::Value>),
 }
 
-impl WantedSchema {
+impl RequestedSchema {
     /// What is wrong with an artifact; nothing when it satisfies the schema. One in a file that was not read satisfies none.
-    pub fn problems(&self, bytes: &[u8]) -> Vec<Problem> {
+    pub fn problems(&self, bytes: &[u8]) -> Vec<ArtifactProblem> {
         match self {
-            Self::Named(name) => match Kind::of_schema(name) {
+            Self::Named(name) => match ArtifactKind::of_schema(name) {
                 Some(kind) => artifact::validate_as(kind, bytes).err().unwrap_or_default(),
-                None => vec![Problem::new("", format!("its schema `{name}` was not read"))],
+                None => vec![ArtifactProblem::new("", format!("its schema `{name}` was not read"))],
             },
             Self::Inline(keywords) => match (
                 ArtifactSchema::new(serde_json::Value::Object(keywords.clone())),
                 artifact::read::<serde_json::Value>(bytes),
             ) {
                 (Ok(schema), Ok(value)) => schema.problems(&value),
-                (Err(error), _) => vec![Problem::new("", format!("its schema cannot be used: {error}"))],
+                (Err(error), _) => {
+                    vec![ArtifactProblem::new("", format!("its schema cannot be used: {error}"))]
+                }
                 (_, Err(problems)) => problems,
             },
         }
@@ -186,13 +188,13 @@ fn yes() -> bool {
 /// How far a run may go; all of these can only narrow the mode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Constraints {
+pub struct SpecConstraints {
     /// The mode, by name or alias.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// Wall time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Span>,
+    pub timeout: Option<HumanDuration>,
     /// Turns of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,
@@ -201,10 +203,10 @@ pub struct Constraints {
     pub max_cost_usd: Option<f64>,
     /// What tools can reach.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub network: Option<Network>,
+    pub network: Option<NetworkReach>,
     /// How closely the agent is watched.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub supervisor: Option<Supervision>,
+    pub supervisor: Option<SpecSupervision>,
     /// Commands the host runs on the result; each must succeed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
@@ -219,7 +221,7 @@ pub struct Constraints {
 /// How closely the agent is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Supervision {
+pub enum SpecSupervision {
     /// Not at all.
     Off,
     /// By words alone.
@@ -233,7 +235,7 @@ pub enum Supervision {
 /// Who does it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Agent {
+pub struct SpecAgent {
     /// A known agent or the path of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

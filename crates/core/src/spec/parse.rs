@@ -10,14 +10,14 @@ use serde_saphyr::DuplicateKeyPolicy;
 use crate::suggest;
 
 use super::check::check;
-use super::{Goal, Spec};
+use super::{Spec, SpecGoal};
 
 /// The largest spec that is read.
 pub const MAX_BYTES: usize = 256 * 1024;
 
 /// Something that was ignored, and how it was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
+pub struct SpecWarning {
     /// The key, as in `constraints.mode`.
     pub key: String,
     /// Its line, when it could be found.
@@ -65,7 +65,7 @@ impl fmt::Display for SpecError {
 }
 
 /// Reads a spec; unknown keys are warnings, everything else that is wrong is an error with its place and remedy.
-pub fn parse(text: &str, file: &str) -> Result<(Spec, Vec<Warning>), SpecError> {
+pub fn parse(text: &str, file: &str) -> Result<(Spec, Vec<SpecWarning>), SpecError> {
     let fail = |message: String, remedy: &str| SpecError {
         file: file.into(),
         line: None,
@@ -208,44 +208,53 @@ fn line_of(text: &str, key: &str) -> Option<u64> {
 }
 
 /// Known keys, level by level; an empty level means that any key is fine.
-struct Key(&'static str, &'static [Key]);
+struct SpecKey(&'static str, &'static [SpecKey]);
 
-const ANY: &[Key] = &[];
-const KEYS: &[Key] = &[
-    Key("version", ANY),
-    Key("kind", ANY),
-    Key("metadata", &[Key("name", ANY), Key("id", ANY), Key("labels", ANY)]),
-    Key("goal", &[Key("description", ANY), Key("issue_id", ANY)]),
-    Key("context", &[Key("workspace", ANY), Key("files", ANY), Key("env", ANY)]),
-    Key("output", &[Key("artifacts", &[Key("path", ANY), Key("required", ANY), Key("schema", ANY)])]),
-    Key(
+const ANY: &[SpecKey] = &[];
+const KEYS: &[SpecKey] = &[
+    SpecKey("version", ANY),
+    SpecKey("kind", ANY),
+    SpecKey("metadata", &[SpecKey("name", ANY), SpecKey("id", ANY), SpecKey("labels", ANY)]),
+    SpecKey("goal", &[SpecKey("description", ANY), SpecKey("issue_id", ANY)]),
+    SpecKey("context", &[SpecKey("workspace", ANY), SpecKey("files", ANY), SpecKey("env", ANY)]),
+    SpecKey(
+        "output",
+        &[SpecKey("artifacts", &[SpecKey("path", ANY), SpecKey("required", ANY), SpecKey("schema", ANY)])],
+    ),
+    SpecKey(
         "constraints",
         &[
-            Key("mode", ANY),
-            Key("timeout", ANY),
-            Key("max_steps", ANY),
-            Key("max_cost_usd", ANY),
-            Key("network", ANY),
-            Key("supervisor", ANY),
-            Key("checks", ANY),
-            Key("check_reports", ANY),
-            Key("tests_may_change", ANY),
+            SpecKey("mode", ANY),
+            SpecKey("timeout", ANY),
+            SpecKey("max_steps", ANY),
+            SpecKey("max_cost_usd", ANY),
+            SpecKey("network", ANY),
+            SpecKey("supervisor", ANY),
+            SpecKey("checks", ANY),
+            SpecKey("check_reports", ANY),
+            SpecKey("tests_may_change", ANY),
         ],
     ),
-    Key("agent", &[Key("name", ANY), Key("model", ANY), Key("image", ANY)]),
+    SpecKey("agent", &[SpecKey("name", ANY), SpecKey("model", ANY), SpecKey("image", ANY)]),
 ];
 
-fn unknown_keys(value: &Value, known: &'static [Key], above: &str, text: &str, warnings: &mut Vec<Warning>) {
+fn unknown_keys(
+    value: &Value,
+    known: &'static [SpecKey],
+    above: &str,
+    text: &str,
+    warnings: &mut Vec<SpecWarning>,
+) {
     match value {
         Value::Object(map) if !known.is_empty() => {
             for (name, inner) in map {
                 let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
                 match known.iter().find(|k| k.0 == name) {
-                    Some(Key(_, below)) => unknown_keys(inner, below, &key, text, warnings),
+                    Some(SpecKey(_, below)) => unknown_keys(inner, below, &key, text, warnings),
                     None => {
                         let hint = suggest::hint(name, known.iter().map(|k| k.0));
                         let message = format!("unknown key `{key}` is ignored{hint}");
-                        warnings.push(Warning { line: line_of(text, name), key, message });
+                        warnings.push(SpecWarning { line: line_of(text, name), key, message });
                     }
                 }
             }
@@ -256,26 +265,26 @@ fn unknown_keys(value: &Value, known: &'static [Key], above: &str, text: &str, w
 }
 
 /// A goal is a text or a mapping.
-pub(super) fn goal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Goal, D::Error> {
+pub(super) fn goal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpecGoal, D::Error> {
     struct GoalVisitor;
 
     impl<'de> Visitor<'de> for GoalVisitor {
-        type Value = Goal;
+        type Value = SpecGoal;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a text or a mapping with `description`")
         }
 
-        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Goal, E> {
-            Ok(Goal { description: text.to_owned(), issue_id: None })
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<SpecGoal, E> {
+            Ok(SpecGoal { description: text.to_owned(), issue_id: None })
         }
 
-        fn visit_unit<E: serde::de::Error>(self) -> Result<Goal, E> {
+        fn visit_unit<E: serde::de::Error>(self) -> Result<SpecGoal, E> {
             Err(E::custom("the goal is empty"))
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Goal, A::Error> {
-            Goal::deserialize(MapAccessDeserializer::new(map)).map_err(A::Error::custom)
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SpecGoal, A::Error> {
+            SpecGoal::deserialize(MapAccessDeserializer::new(map)).map_err(A::Error::custom)
         }
     }
 

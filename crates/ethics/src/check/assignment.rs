@@ -4,7 +4,7 @@ use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
 use crate::entropy;
-use crate::pattern::Pattern;
+use crate::pattern::RulePattern;
 
 /// A name and the literal it is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct Assignment {
 
 /// Where an assignment stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Surroundings {
+pub(super) struct AssignmentContext {
     /// Values are usually made up here.
     pub(super) invented: bool,
     pub(super) comment: bool,
@@ -23,34 +23,39 @@ pub(super) struct Surroundings {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NamesRow {
+pub(super) struct SecretNamesRow {
     secret: String,
     password: String,
     harmless: String,
 }
 
-pub(super) struct Names {
-    secret: Pattern,
-    password: Pattern,
-    harmless: Pattern,
-    strong: Pattern,
-    weak: Pattern,
-    reference: Pattern,
-    quoted: Pattern,
-    bare: Pattern,
-    element: Pattern,
-    pair: Pattern,
-    call: Pattern,
-    identifier: Pattern,
-    hash: Pattern,
-    called: Pattern,
-    argument: Pattern,
-    uuid: Pattern,
-    define: Pattern,
+pub(super) struct SecretNames {
+    secret: RulePattern,
+    password: RulePattern,
+    harmless: RulePattern,
+    strong: RulePattern,
+    weak: RulePattern,
+    reference: RulePattern,
+    quoted: RulePattern,
+    bare: RulePattern,
+    element: RulePattern,
+    pair: RulePattern,
+    call: RulePattern,
+    identifier: RulePattern,
+    hash: RulePattern,
+    called: RulePattern,
+    argument: RulePattern,
+    uuid: RulePattern,
+    define: RulePattern,
 }
 
-impl Names {
-    pub(super) fn load(row: &NamesRow, strong: &str, weak: &str, reference: &str) -> Result<Self, String> {
+impl SecretNames {
+    pub(super) fn load(
+        row: &SecretNamesRow,
+        strong: &str,
+        weak: &str,
+        reference: &str,
+    ) -> Result<Self, String> {
         // A name, perhaps a type, a sign, and a literal.
         const NAME: &str = r#"(?P<name>[A-Za-z_$][\w.$-]{1,60})["'`]?\]?\)?(?:\[\w*\])?"#;
         const TYPE: &str = r"(?:\s*:\s*&?(?:'static\s+)?[A-Za-z][\w<>?.\[\]]{0,30})?";
@@ -58,37 +63,39 @@ impl Names {
         const LITERAL: &str =
             r#"[bfruN]{0,2}(?:"(?P<a>[^"\n]{4,300})"|'(?P<b>[^'\n]{4,300})'|`(?P<c>[^`\n]{4,300})`)"#;
         Ok(Self {
-            secret: Pattern::new(&row.secret)?,
-            password: Pattern::new(&row.password)?,
-            harmless: Pattern::new(&row.harmless)?,
-            strong: Pattern::new(strong)?,
-            weak: Pattern::new(weak)?,
-            reference: Pattern::new(reference)?,
-            quoted: Pattern::new(&format!("{NAME}{TYPE}{SIGN}(?:[A-Za-z_.:]{{0,30}}\\()?{LITERAL}"))?,
-            bare: Pattern::new(
+            secret: RulePattern::new(&row.secret)?,
+            password: RulePattern::new(&row.password)?,
+            harmless: RulePattern::new(&row.harmless)?,
+            strong: RulePattern::new(strong)?,
+            weak: RulePattern::new(weak)?,
+            reference: RulePattern::new(reference)?,
+            quoted: RulePattern::new(&format!("{NAME}{TYPE}{SIGN}(?:[A-Za-z_.:]{{0,30}}\\()?{LITERAL}"))?,
+            bare: RulePattern::new(
                 r#"^\s*(?:-\s+)?(?:export\s+|set\s+|ENV\s+|ARG\s+|\$env:)?(?P<name>[A-Za-z_][\w.-]{1,60})\s*[=: ]\s*(?P<a>[^\s"'#;,][^\s"',]{5,300})(?:\s+[#;].*|\s*)$"#,
             )?,
-            element: Pattern::new(
+            element: RulePattern::new(
                 r"<(?:\w+:)?(?P<name>[A-Za-z][\w.-]{1,60})(?:\s[^<>]{0,100})?>\s*(?P<a>[^<>\s]{6,300})\s*</",
             )?,
-            pair: Pattern::new(
+            pair: RulePattern::new(
                 r#"(?:key|name)\s*=\s*"(?P<name>[^"]{2,60})"\s+(?:value|connectionString)\s*=\s*"(?P<a>[^"]{6,300})""#,
             )?,
-            call: Pattern::new(
+            call: RulePattern::new(
                 r#"(?:set|with|\.)_?(?P<name>[A-Za-z_]{3,40})\(\s*["'](?P<a>[^"'\n]{6,300})["']\s*\)"#,
             )?,
-            identifier: Pattern::new(
+            identifier: RulePattern::new(
                 r"^(?:[A-Za-z_][A-Za-z_]*(?:[-_./:][A-Za-z_]+)*|[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+(?:\(.*)?|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)$",
             )?,
-            hash: Pattern::new(
+            hash: RulePattern::new(
                 r"^(?:sha(?:1|224|256|384|512)[-:]|\$2[aby]\$|\$argon2|\$pbkdf2|\$scrypt|pbkdf2_|\{SSHA|md5:)",
             )?,
-            called: Pattern::new(r"^[A-Za-z_][\w.:]*\(")?,
-            argument: Pattern::new(
+            called: RulePattern::new(r"^[A-Za-z_][\w.:]*\(")?,
+            argument: RulePattern::new(
                 r#"\b[A-Za-z]\w*!?\(\s*(?:["']\w+["']\s*,\s*)?["'](?P<name>[A-Za-z_][\w.-]{1,60})["']\s*(?:,|->|=>|\bto\b)\s*["'](?:\\["'])?(?P<a>[^"'\n\\]{6,300})(?:\\["'])?["']"#,
             )?,
-            define: Pattern::new(r#"^\s*#\s*define\s+(?P<name>[A-Za-z_]\w{1,60})\s+"(?P<a>[^"\n]{6,300})""#)?,
-            uuid: Pattern::new(r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")?,
+            define: RulePattern::new(
+                r#"^\s*#\s*define\s+(?P<name>[A-Za-z_]\w{1,60})\s+"(?P<a>[^"\n]{6,300})""#,
+            )?,
+            uuid: RulePattern::new(r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")?,
         })
     }
 
@@ -159,7 +166,7 @@ impl Names {
     }
 
     /// How bad an assignment is, `None` when its value is none.
-    pub(super) fn judge(&self, assignment: &Assignment, around: Surroundings) -> Option<RiskLevel> {
+    pub(super) fn judge(&self, assignment: &Assignment, around: AssignmentContext) -> Option<RiskLevel> {
         let value = assignment.value.trim();
         let password = self.password.is_match(&assignment.name);
         let stands_for = self.strong.is_match(value)

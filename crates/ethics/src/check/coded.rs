@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::security::{Lang, Statement, statements};
-use crate::base64;
-use crate::change::FileChange;
-use crate::pattern::Pattern;
+use super::security::{CodeLanguage, CodeStatement, statements};
+use crate::change::FileChangeLines;
+use crate::decoding;
+use crate::pattern::RulePattern;
 
 /// The longest text that is put together.
 const LONGEST: usize = 600;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Row {
+pub(super) struct CodedFormsRow {
     /// Calls that are given a credential; group `value` is it.
     calls: Vec<String>,
     /// Calls that decode.
@@ -23,41 +23,41 @@ pub(super) struct Row {
     joins: String,
 }
 
-pub(super) struct Coded {
-    calls: Vec<Pattern>,
-    decodes: Pattern,
-    joins: Pattern,
+pub(super) struct CodedForms {
+    calls: Vec<RulePattern>,
+    decodes: RulePattern,
+    joins: RulePattern,
 }
 
 /// A value that may be a credential: the line, the name it is given, and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct SecretCandidate {
     pub(super) line: u64,
     pub(super) name: String,
     pub(super) value: String,
-    pub(super) how: How,
+    pub(super) how: CandidateForm,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum CandidateForm {
     Joined,
     Encoded,
     Given,
 }
 
-impl Coded {
-    pub(super) fn load(row: &Row) -> Result<Self, String> {
+impl CodedForms {
+    pub(super) fn load(row: &CodedFormsRow) -> Result<Self, String> {
         Ok(Self {
-            calls: row.calls.iter().map(|text| Pattern::new(text)).collect::<Result<_, _>>()?,
-            decodes: Pattern::new(&row.decodes)?,
-            joins: Pattern::new(&row.joins)?,
+            calls: row.calls.iter().map(|text| RulePattern::new(text)).collect::<Result<_, _>>()?,
+            decodes: RulePattern::new(&row.decodes)?,
+            joins: RulePattern::new(&row.joins)?,
         })
     }
 
     /// What may be a credential in a file.
-    pub(super) fn find(&self, file: &FileChange) -> Vec<Candidate> {
+    pub(super) fn find(&self, file: &FileChangeLines) -> Vec<SecretCandidate> {
         let first = file.added.first().map_or("", |line| line.text.as_str());
-        let Some(lang) = Lang::of(&file.path, first) else { return Vec::new() };
+        let Some(lang) = CodeLanguage::of(&file.path, first) else { return Vec::new() };
         if file.added.iter().any(|line| line.text.len() > 4000) {
             return Vec::new();
         }
@@ -73,24 +73,25 @@ impl Coded {
             let texts = texts(&statement);
             if self.decodes.is_match(&statement.code) {
                 for (at, text) in &texts {
-                    let bytes =
-                        base64::decode(text).filter(|_| text.len() >= 8).or_else(|| base64::decode_hex(text));
-                    let decoded = bytes.as_deref().and_then(base64::as_text).map(str::to_owned);
+                    let bytes = decoding::decode_base64(text)
+                        .filter(|_| text.len() >= 8)
+                        .or_else(|| decoding::decode_hex(text));
+                    let decoded = bytes.as_deref().and_then(decoding::as_text).map(str::to_owned);
                     if let Some(value) = decoded.filter(|value| value.len() >= 6) {
-                        found.push(Candidate {
+                        found.push(SecretCandidate {
                             line: statement.line(*at),
                             name: name.clone(),
                             value,
-                            how: How::Encoded,
+                            how: CandidateForm::Encoded,
                         });
                     }
                     let turned: String = text.chars().rev().collect();
                     if statement.code.contains("reverse") || statement.text.contains("[::-1]") {
-                        found.push(Candidate {
+                        found.push(SecretCandidate {
                             line: statement.line(*at),
                             name: name.clone(),
                             value: turned,
-                            how: How::Encoded,
+                            how: CandidateForm::Encoded,
                         });
                     }
                 }
@@ -103,7 +104,7 @@ impl Coded {
                     // Where it begins is as telling as where it is put together.
                     for line in [statement.line(0), first] {
                         let (name, value) = (name.clone(), value.clone());
-                        found.push(Candidate { line, name, value, how: How::Joined });
+                        found.push(SecretCandidate { line, name, value, how: CandidateForm::Joined });
                     }
                 }
             }
@@ -118,7 +119,7 @@ impl Coded {
         found
     }
 
-    fn given(&self, statement: &Statement, found: &mut Vec<Candidate>) {
+    fn given(&self, statement: &CodeStatement, found: &mut Vec<SecretCandidate>) {
         for pattern in &self.calls {
             for hit in pattern.captures_iter(&statement.text) {
                 if let Some(value) = hit.name("value") {
@@ -130,7 +131,7 @@ impl Coded {
                     let lower = value.to_ascii_lowercase();
                     // The name of a cipher or a hash is no key.
                     if !kinds.iter().any(|kind| lower.starts_with(kind)) {
-                        found.push(Candidate { line, name, value, how: How::Given });
+                        found.push(SecretCandidate { line, name, value, how: CandidateForm::Given });
                     }
                 }
             }
@@ -140,7 +141,7 @@ impl Coded {
     /// The texts and known names of a statement that are joined to one text.
     fn parts(
         &self,
-        statement: &Statement,
+        statement: &CodeStatement,
         constants: &BTreeMap<String, (String, u64)>,
         from_line: &mut u64,
     ) -> Vec<String> {
@@ -210,7 +211,11 @@ impl Coded {
 }
 
 /// Names that are given a constant of this file: `password=K`.
-fn named(statement: &Statement, constants: &BTreeMap<String, (String, u64)>, found: &mut Vec<Candidate>) {
+fn named(
+    statement: &CodeStatement,
+    constants: &BTreeMap<String, (String, u64)>,
+    found: &mut Vec<SecretCandidate>,
+) {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     for (at, sign) in statement.code.match_indices(['=', ':']) {
         let left = statement.code.get(..at).unwrap_or_default().trim_end_matches(['"', ' ', ':']);
@@ -221,7 +226,7 @@ fn named(statement: &Statement, constants: &BTreeMap<String, (String, u64)>, fou
         let name: String = name.chars().rev().collect();
         for line in [statement.line(at), *line] {
             let (name, value) = (name.clone(), text.clone());
-            found.push(Candidate { line, name, value, how: How::Joined });
+            found.push(SecretCandidate { line, name, value, how: CandidateForm::Joined });
         }
     }
 }
@@ -238,7 +243,7 @@ fn target(code: &str) -> String {
 }
 
 /// The whole texts in a statement.
-fn texts(statement: &Statement) -> Vec<(usize, String)> {
+fn texts(statement: &CodeStatement) -> Vec<(usize, String)> {
     let code = statement.code.as_bytes();
     let mut all = Vec::new();
     let mut open: Option<usize> = None;

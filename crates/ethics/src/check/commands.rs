@@ -7,46 +7,46 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::Found;
-use crate::change::FileChange;
-use crate::finding::{CheckId, Finding};
-use crate::pattern::Pattern;
-use crate::rules::{Kind, Row, Rule, Rules};
+use super::EthicsCheckResult;
+use crate::change::FileChangeLines;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::pattern::RulePattern;
+use crate::rules::{LineRule, LineRuleRow, LineRules, RuleMatchKind};
 
 /// How far from a command something that runs it may stand.
 const NEAR: usize = 12;
 
-struct Table {
-    rules: Rules,
-    runs: Pattern,
-    run_keys: Pattern,
-    says: Pattern,
+struct HarmfulCommandTable {
+    rules: LineRules,
+    runs: RulePattern,
+    run_keys: RulePattern,
+    says: RulePattern,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct HarmfulCommandFile {
     runs: String,
     run_keys: String,
     says: String,
-    rule: Vec<Row>,
+    rule: Vec<LineRuleRow>,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<HarmfulCommandTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/commands.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    Ok(Table {
-        rules: Rules::of(file.rule)?,
-        runs: Pattern::new(&file.runs)?,
-        run_keys: Pattern::new(&file.run_keys)?,
-        says: Pattern::new(&file.says)?,
+fn load(text: &str) -> Result<HarmfulCommandTable, String> {
+    let file: HarmfulCommandFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(HarmfulCommandTable {
+        rules: LineRules::of(file.rule)?,
+        runs: RulePattern::new(&file.runs)?,
+        run_keys: RulePattern::new(&file.run_keys)?,
+        says: RulePattern::new(&file.says)?,
     })
 }
 
 /// Dangerous commands and settings in the added lines; prose and comments are not run.
-pub(super) fn check(files: &[FileChange]) -> Found {
+pub(super) fn check(files: &[FileChangeLines]) -> EthicsCheckResult {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.place.docs && !file.place.lock) {
@@ -55,7 +55,8 @@ pub(super) fn check(files: &[FileChange]) -> Found {
             for rule in table.rules.on(&joined(file, index)) {
                 // A rule may match only because of the line that follows a backslash; then it is reported once, here.
                 let Some(severity) = table.severity(file, index, rule, &has_run_key) else { continue };
-                let finding = Finding::new(CheckId::Commands, &rule.id, severity, rule.what.as_str());
+                let finding =
+                    EthicsFinding::new(EthicsCheckId::Commands, &rule.id, severity, rule.what.as_str());
                 found.push(finding.at(&file.path, line.number));
             }
         }
@@ -64,7 +65,7 @@ pub(super) fn check(files: &[FileChange]) -> Found {
 }
 
 /// A line together with those a backslash or an open pipe joins to it.
-fn joined(file: &FileChange, index: usize) -> String {
+fn joined(file: &FileChangeLines, index: usize) -> String {
     let mut text = String::new();
     for line in file.run(index, 6) {
         let part = line.text.trim_end();
@@ -80,12 +81,12 @@ fn joined(file: &FileChange, index: usize) -> String {
     text
 }
 
-impl Table {
+impl HarmfulCommandTable {
     fn severity(
         &self,
-        file: &FileChange,
+        file: &FileChangeLines,
         index: usize,
-        rule: &Rule,
+        rule: &LineRule,
         has_run_key: &dyn Deref<Target = bool>,
     ) -> Option<RiskLevel> {
         let severity = rule.severity;
@@ -95,14 +96,14 @@ impl Table {
         let weaker = if severity == RiskLevel::Medium { RiskLevel::Low } else { RiskLevel::Medium };
         match rule.kind {
             // Tests may talk to servers without certificates; a shell for somebody else is none of their business.
-            Kind::Code if file.place.test_code && severity != RiskLevel::Critical => Some(weaker),
-            Kind::Code if file.place.test_code && !is_run() => Some(weaker),
-            Kind::Code => Some(severity),
-            Kind::Command if self.says.is_match(&line.text) => None,
-            Kind::Command if file.place.script && !file.place.test_code => Some(severity),
-            Kind::Command if is_run() || (file.place.data && **has_run_key) => Some(severity),
+            RuleMatchKind::Code if file.place.test_code && severity != RiskLevel::Critical => Some(weaker),
+            RuleMatchKind::Code if file.place.test_code && !is_run() => Some(weaker),
+            RuleMatchKind::Code => Some(severity),
+            RuleMatchKind::Command if self.says.is_match(&line.text) => None,
+            RuleMatchKind::Command if file.place.script && !file.place.test_code => Some(severity),
+            RuleMatchKind::Command if is_run() || (file.place.data && **has_run_key) => Some(severity),
             // A script is what its first line says.
-            Kind::Command
+            RuleMatchKind::Command
                 if file
                     .added
                     .first()
@@ -111,8 +112,8 @@ impl Table {
                 Some(severity)
             }
             // A string that nothing near it runs: a list of what is forbidden, a test of a filter.
-            Kind::Command if file.place.test || file.place.data => None,
-            Kind::Command => Some(weaker),
+            RuleMatchKind::Command if file.place.test || file.place.data => None,
+            RuleMatchKind::Command => Some(weaker),
         }
     }
 }

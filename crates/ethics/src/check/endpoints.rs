@@ -6,22 +6,22 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::Found;
-use crate::change::FileChange;
-use crate::finding::{CheckId, Finding};
-use crate::pattern::{Groups, Pattern};
+use super::EthicsCheckResult;
+use crate::change::FileChangeLines;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::pattern::{PatternGroups, RulePattern};
 
-struct Table {
-    regex: Pattern,
-    harmless: Pattern,
-    drops: Pattern,
-    telling: Pattern,
-    public_ip: Pattern,
+struct EndpointTable {
+    regex: RulePattern,
+    harmless: RulePattern,
+    drops: RulePattern,
+    telling: RulePattern,
+    public_ip: RulePattern,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct EndpointFile {
     regex: String,
     harmless: String,
     drops: String,
@@ -29,22 +29,22 @@ struct File {
     public_ip: String,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<EndpointTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/endpoints.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    Ok(Table {
-        regex: Pattern::new(&file.regex)?,
-        harmless: Pattern::new(&file.harmless)?,
-        drops: Pattern::new(&file.drops)?,
-        telling: Pattern::new(&file.telling)?,
-        public_ip: Pattern::new(&file.public_ip)?,
+fn load(text: &str) -> Result<EndpointTable, String> {
+    let file: EndpointFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(EndpointTable {
+        regex: RulePattern::new(&file.regex)?,
+        harmless: RulePattern::new(&file.harmless)?,
+        drops: RulePattern::new(&file.drops)?,
+        telling: RulePattern::new(&file.telling)?,
+        public_ip: RulePattern::new(&file.public_ip)?,
     })
 }
 
 /// Hosts that code or settings would talk to and did not before; each is named once per file.
-pub(super) fn check(files: &[FileChange]) -> Found {
+pub(super) fn check(files: &[FileChangeLines]) -> EthicsCheckResult {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     let removed: Vec<&str> = files.iter().flat_map(|file| &file.removed).map(String::as_str).collect();
@@ -60,7 +60,8 @@ pub(super) fn check(files: &[FileChange]) -> Found {
                 let Some((rule, severity, what)) = table.judge(&host, plain_text) else { continue };
                 let severity =
                     if file.place.test && severity != RiskLevel::High { RiskLevel::Low } else { severity };
-                let finding = Finding::new(CheckId::Endpoints, rule, severity, format!("{what}: {host}"));
+                let finding =
+                    EthicsFinding::new(EthicsCheckId::Endpoints, rule, severity, format!("{what}: {host}"));
                 found.push(finding.at(&file.path, line.number));
             }
         }
@@ -68,10 +69,10 @@ pub(super) fn check(files: &[FileChange]) -> Found {
     Ok(found)
 }
 
-impl Table {
+impl EndpointTable {
     /// Every host in a line, in small letters, and whether it is reached without encryption.
     fn hosts(&self, line: &str) -> Vec<(String, bool)> {
-        let hit = |hit: Groups<'_>| {
+        let hit = |hit: PatternGroups<'_>| {
             let scheme = hit.name("scheme")?.as_str().to_lowercase();
             Some((
                 hit.name("host")?.as_str().to_lowercase(),

@@ -5,47 +5,47 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::Found;
-use crate::change::FileChange;
-use crate::finding::{CheckId, Finding};
-use crate::pattern::Patterns;
+use super::EthicsCheckResult;
+use crate::change::FileChangeLines;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::pattern::RulePatternSet;
 
-struct Table {
-    sources: Patterns,
-    sinks: Patterns,
-    direct: Patterns,
+struct ExfiltrationTable {
+    sources: RulePatternSet,
+    sinks: RulePatternSet,
+    direct: RulePatternSet,
     distance: usize,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ExfiltrationFile {
     sources: Vec<String>,
     sinks: Vec<String>,
     direct: Vec<String>,
     distance: usize,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<ExfiltrationTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/exfiltration.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    Ok(Table {
-        sources: Patterns::new(&file.sources)?,
-        sinks: Patterns::new(&file.sinks)?,
-        direct: Patterns::new(&file.direct)?,
+fn load(text: &str) -> Result<ExfiltrationTable, String> {
+    let file: ExfiltrationFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(ExfiltrationTable {
+        sources: RulePatternSet::new(&file.sources)?,
+        sinks: RulePatternSet::new(&file.sinks)?,
+        direct: RulePatternSet::new(&file.direct)?,
         distance: file.distance,
     })
 }
 
 /// Places where keys, logins or the whole environment are sent away.
-pub(super) fn check(files: &[FileChange]) -> Found {
+pub(super) fn check(files: &[FileChangeLines]) -> EthicsCheckResult {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.place.docs && !file.place.lock) {
         let lines = || file.added.iter().enumerate().filter(|(_, line)| !line.comment);
-        let places = |set: &Patterns| -> Vec<usize> {
+        let places = |set: &RulePatternSet| -> Vec<usize> {
             lines().filter(|(_, line)| set.is_match(&line.text)).map(|(index, _)| index).collect()
         };
         let mut hits = places(&table.direct);
@@ -64,7 +64,8 @@ pub(super) fn check(files: &[FileChange]) -> Found {
         hits.dedup();
         for line in hits.into_iter().filter_map(|index| file.added.get(index)) {
             let what = "sends keys, logins or the environment away";
-            let finding = Finding::new(CheckId::Commands, "exfiltration", RiskLevel::Critical, what);
+            let finding =
+                EthicsFinding::new(EthicsCheckId::Commands, "exfiltration", RiskLevel::Critical, what);
             found.push(finding.at(&file.path, line.number));
         }
     }

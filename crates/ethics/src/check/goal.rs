@@ -5,41 +5,41 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::{Found, secrets as shapes};
-use crate::finding::{CheckId, Finding};
-use crate::pattern::Pattern;
+use super::{EthicsCheckResult, secrets as shapes};
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::pattern::RulePattern;
 
-struct Table {
-    makes: Pattern,
-    harm: Pattern,
-    acts: Pattern,
-    defence: Pattern,
+struct HarmfulGoalTable {
+    makes: RulePattern,
+    harm: RulePattern,
+    acts: RulePattern,
+    defence: RulePattern,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct HarmfulGoalFile {
     makes: String,
     harm: String,
     acts: String,
     defence: String,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<HarmfulGoalTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/goal.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    Ok(Table {
-        makes: Pattern::new(&file.makes)?,
-        harm: Pattern::new(&file.harm)?,
-        acts: Pattern::new(&file.acts)?,
-        defence: Pattern::new(&file.defence)?,
+fn load(text: &str) -> Result<HarmfulGoalTable, String> {
+    let file: HarmfulGoalFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(HarmfulGoalTable {
+        makes: RulePattern::new(&file.makes)?,
+        harm: RulePattern::new(&file.harm)?,
+        acts: RulePattern::new(&file.acts)?,
+        defence: RulePattern::new(&file.defence)?,
     })
 }
 
 /// Sentences of the goal that ask for harm.
-pub(super) fn check(goal: &str) -> Found {
+pub(super) fn check(goal: &str) -> EthicsCheckResult {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     let flat = goal.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -48,17 +48,19 @@ pub(super) fn check(goal: &str) -> Found {
             || table.acts.is_match(sentence);
         if asks && !table.defence.is_match(sentence) {
             let what = "the goal asks for something that does harm";
-            found.push(Finding::new(CheckId::Goal, "harmful-goal", RiskLevel::High, what).at("goal", 0));
+            found.push(
+                EthicsFinding::new(EthicsCheckId::Goal, "harmful-goal", RiskLevel::High, what).at("goal", 0),
+            );
         }
     }
     Ok(found)
 }
 
 /// Credentials in the goal: they would be written into prompts and logs.
-pub(super) fn secrets(goal: &str) -> Found {
+pub(super) fn secrets(goal: &str) -> EthicsCheckResult {
     let hits = shapes::in_text(goal)?.into_iter().map(|(rule, value)| {
         let what = format!("the goal holds a credential ({rule})");
-        Finding::new(CheckId::Secrets, &rule, RiskLevel::High, what).at("goal", 0).hiding(&value)
+        EthicsFinding::new(EthicsCheckId::Secrets, &rule, RiskLevel::High, what).at("goal", 0).hiding(&value)
     });
     Ok(hits.collect())
 }

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::Found;
-use crate::base64;
-use crate::change::FileChange;
-use crate::finding::{CheckId, Finding};
-use crate::pattern::{Pattern, Patterns};
+use super::EthicsCheckResult;
+use crate::change::FileChangeLines;
+use crate::decoding;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::pattern::{RulePattern, RulePatternSet};
 
 /// How many lines a sentence may take.
 const LINES: usize = 4;
@@ -20,23 +20,23 @@ const BLOCK: usize = 64;
 /// Into how many parts a block is divided where something may be.
 const PARTS: usize = 8;
 
-struct Table {
-    overrides: Patterns,
-    addressed: Pattern,
-    verdict: Pattern,
-    certain: Patterns,
-    pretended: Pattern,
+struct InjectionTable {
+    overrides: RulePatternSet,
+    addressed: RulePattern,
+    verdict: RulePattern,
+    certain: RulePatternSet,
+    pretended: RulePattern,
     /// The same wherever a line could begin.
-    perhaps_pretended: Pattern,
-    harmless: Pattern,
-    machine: Pattern,
-    about: Pattern,
-    blob: Pattern,
+    perhaps_pretended: RulePattern,
+    harmless: RulePattern,
+    machine: RulePattern,
+    about: RulePattern,
+    blob: RulePattern,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct InjectionFile {
     #[serde(rename = "override")]
     overrides: Vec<String>,
     addressed: String,
@@ -48,35 +48,35 @@ struct File {
     about: String,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<InjectionTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/injection.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    Ok(Table {
-        overrides: Patterns::new(&file.overrides)?,
-        addressed: Pattern::new(&file.addressed)?,
-        verdict: Pattern::new(&file.verdict)?,
-        certain: Patterns::new(&file.certain)?,
-        pretended: Pattern::new(&format!(r#"(?:^|[.!?"'>\]] ){}"#, file.pretended))?,
-        perhaps_pretended: Pattern::new(&format!("(?:^| ){}", file.pretended))?,
-        harmless: Pattern::new(&file.harmless)?,
-        machine: Pattern::new(&file.machine)?,
-        about: Pattern::new(&file.about)?,
-        blob: Pattern::new(r"[A-Za-z0-9+/_-]{40,}={0,2}")?,
+fn load(text: &str) -> Result<InjectionTable, String> {
+    let file: InjectionFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(InjectionTable {
+        overrides: RulePatternSet::new(&file.overrides)?,
+        addressed: RulePattern::new(&file.addressed)?,
+        verdict: RulePattern::new(&file.verdict)?,
+        certain: RulePatternSet::new(&file.certain)?,
+        pretended: RulePattern::new(&format!(r#"(?:^|[.!?"'>\]] ){}"#, file.pretended))?,
+        perhaps_pretended: RulePattern::new(&format!("(?:^| ){}", file.pretended))?,
+        harmless: RulePattern::new(&file.harmless)?,
+        machine: RulePattern::new(&file.machine)?,
+        about: RulePattern::new(&file.about)?,
+        blob: RulePattern::new(r"[A-Za-z0-9+/_-]{40,}={0,2}")?,
     })
 }
 
 /// How sure it is that a text is meant for the assessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sure {
+enum InjectionCertainty {
     /// It could be a text about such texts.
     Maybe,
     Certain,
 }
 
 /// Such text in the goal and in the added lines of any file.
-pub(super) fn check(goal: &str, files: &[FileChange]) -> Found {
+pub(super) fn check(goal: &str, files: &[FileChangeLines]) -> EthicsCheckResult {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     if table.judge(&plain(goal)).is_some() {
@@ -99,7 +99,8 @@ pub(super) fn check(goal: &str, files: &[FileChange]) -> Found {
                 file.place.docs && file.run(index, lines).any(|line| table.about.is_match(&plain(&line.text)))
             };
             let quoted = (file.place.test_code && !line.comment) || told_of();
-            let severity = if quoted && sure == Sure::Maybe { RiskLevel::Medium } else { RiskLevel::High };
+            let severity =
+                if quoted && sure == InjectionCertainty::Maybe { RiskLevel::Medium } else { RiskLevel::High };
             found.push(finding(severity).at(&file.path, line.number));
             quiet_until = index + lines;
         }
@@ -107,18 +108,18 @@ pub(super) fn check(goal: &str, files: &[FileChange]) -> Found {
     Ok(found)
 }
 
-fn finding(severity: RiskLevel) -> Finding {
-    Finding::new(
-        CheckId::PromptInjection,
+fn finding(severity: RiskLevel) -> EthicsFinding {
+    EthicsFinding::new(
+        EthicsCheckId::PromptInjection,
         "addresses-the-assessor",
         severity,
         "text that tells the assessor what to find",
     )
 }
 
-impl Table {
+impl InjectionTable {
     /// Which lines could begin such a text. Blocks of lines are read as one, and in parts only where something may be.
-    fn suspects(&self, file: &FileChange, lines: &[String]) -> Vec<bool> {
+    fn suspects(&self, file: &FileChangeLines, lines: &[String]) -> Vec<bool> {
         let mut suspects = vec![false; lines.len()];
         let mut from = 0;
         while from < lines.len() {
@@ -156,7 +157,7 @@ impl Table {
         }
     }
 
-    /// Whether [`Table::judge`] could find something in a part of the text that begins and ends with a line.
+    /// Whether [`InjectionTable::judge`] could find something in a part of the text that begins and ends with a line.
     fn possible(&self, text: &str) -> bool {
         self.certain.is_match(text)
             || self.overrides.is_match(text)
@@ -165,7 +166,7 @@ impl Table {
     }
 
     /// The fewest of the lines, the first included, that say it; `first` is that one as it is written.
-    fn at(&self, lines: &[String], first: &str) -> Option<(usize, Sure)> {
+    fn at(&self, lines: &[String], first: &str) -> Option<(usize, InjectionCertainty)> {
         let mut text = String::new();
         let mut start = 0;
         for (count, more) in lines.iter().enumerate() {
@@ -183,26 +184,26 @@ impl Table {
     }
 
     /// The same behind a long base64 word of one line.
-    fn encoded(&self, line: &str) -> Option<(usize, Sure)> {
+    fn encoded(&self, line: &str) -> Option<(usize, InjectionCertainty)> {
         let decoded = self.decoded(line)?;
         self.judge(&plain(&decoded)).map(|sure| (1, sure))
     }
 
-    fn judge(&self, text: &str) -> Option<Sure> {
+    fn judge(&self, text: &str) -> Option<InjectionCertainty> {
         // Hardly any line gets as far as this question.
         let harmless = || self.harmless.is_match(text) && !self.machine.is_match(text);
         if self.certain.is_match(text) && !harmless() {
-            return Some(Sure::Certain);
+            return Some(InjectionCertainty::Certain);
         }
         let overrides = self.overrides.is_match(text) || self.pretended.is_match(text);
         let directed = self.addressed.is_match(text) && self.verdict.is_match(text) && self.close(text);
         if overrides && (directed || self.verdict.is_match(text)) {
-            return Some(Sure::Certain);
+            return Some(InjectionCertainty::Certain);
         }
         if overrides {
-            return Some(Sure::Maybe);
+            return Some(InjectionCertainty::Maybe);
         }
-        (directed && !harmless()).then_some(Sure::Certain)
+        (directed && !harmless()).then_some(InjectionCertainty::Certain)
     }
 
     /// Whether the one who is spoken to and what it shall do are in one breath: the request follows the address.
@@ -228,8 +229,8 @@ impl Table {
     /// The text behind a long base64 word.
     fn decoded(&self, line: &str) -> Option<String> {
         self.blob.find_iter(line).take(20).find_map(|blob| {
-            let bytes = base64::decode(blob.as_str())?;
-            base64::as_text(&bytes).filter(|text| text.contains(' ')).map(str::to_owned)
+            let bytes = decoding::decode_base64(blob.as_str())?;
+            decoding::as_text(&bytes).filter(|text| text.contains(' ')).map(str::to_owned)
         })
     }
 }

@@ -7,39 +7,39 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 
 use crate::allowed::is_allowed;
-use crate::change::FileChange;
+use crate::change::FileChangeLines;
 use crate::dependency::{self, Dependency, Ecosystem};
-use crate::finding::{CheckId, Finding};
-use crate::input::Input;
-use crate::licence::{self, Class};
-use crate::pattern::Pattern;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::input::AssessmentInput;
+use crate::licence::{self, LicenceClass};
+use crate::pattern::RulePattern;
 
 /// Looks up the licence a dependency declares; offline, so it may not know.
-pub trait Licences {
+pub trait LicenceLookup {
     /// An SPDX expression, a licence's usual name or its text, as the package itself states it.
     fn licence(&self, dependency: &Dependency) -> Option<String>;
 }
 
 /// Knows nothing, so only well-known packages are decided.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoLicences;
+pub struct NoLicenceLookup;
 
-impl Licences for NoLicences {
+impl LicenceLookup for NoLicenceLookup {
     fn licence(&self, _dependency: &Dependency) -> Option<String> {
         None
     }
 }
 
-static HEADER: LazyLock<Option<Pattern>> = LazyLock::new(|| {
-    Pattern::new(r"SPDX-License-Identifier:\s*(?P<value>[A-Za-z0-9(][A-Za-z0-9 .+()-]*)").ok()
+static HEADER: LazyLock<Option<RulePattern>> = LazyLock::new(|| {
+    RulePattern::new(r"SPDX-License-Identifier:\s*(?P<value>[A-Za-z0-9(][A-Za-z0-9 .+()-]*)").ok()
 });
 
 /// Dependencies whose licence does not fit, or is not known.
 pub(crate) fn dependencies(
-    input: &Input,
-    files: &[FileChange],
-    licences: &dyn Licences,
-) -> Result<Vec<Finding>, String> {
+    input: &AssessmentInput,
+    files: &[FileChangeLines],
+    licences: &dyn LicenceLookup,
+) -> Result<Vec<EthicsFinding>, String> {
     licence::rules_are_sound()?;
     let project = input.project_licence.as_deref().and_then(licence::class_of);
     let mut found = Vec::new();
@@ -63,10 +63,10 @@ pub(crate) fn dependencies(
 
 /// Packages of a lock file that say themselves that they do not fit; most are nobody's direct choice.
 fn locked<'a>(
-    file: &'a FileChange,
-    project: Option<Class>,
+    file: &'a FileChangeLines,
+    project: Option<LicenceClass>,
     allowed: &'a [String],
-) -> impl Iterator<Item = Finding> + 'a {
+) -> impl Iterator<Item = EthicsFinding> + 'a {
     dependency::lock::stated(file).into_iter().filter_map(move |stated| {
         if is_allowed(&stated.licence, project, allowed) {
             return None;
@@ -77,11 +77,11 @@ fn locked<'a>(
     })
 }
 
-type Added = (String, Option<Vec<Dependency>>);
+type AddedDependencies = (String, Option<Vec<Dependency>>);
 
 /// What every touched manifest adds; `None` for one that cannot be read.
-fn added(input: &Input, files: &[FileChange]) -> Vec<Added> {
-    let mut all: Vec<Added> = Vec::new();
+fn added(input: &AssessmentInput, files: &[FileChangeLines]) -> Vec<AddedDependencies> {
+    let mut all: Vec<AddedDependencies> = Vec::new();
     let mut known: BTreeSet<&str> = BTreeSet::new();
     for file in input.files.iter().filter(|file| Ecosystem::of(&file.path).is_some()) {
         let text = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|b| String::from_utf8_lossy(b).into_owned());
@@ -105,16 +105,16 @@ fn added(input: &Input, files: &[FileChange]) -> Vec<Added> {
     all
 }
 
-fn finding(rule: &str, severity: RiskLevel, what: impl Into<String>) -> Finding {
-    Finding::new(CheckId::Dependencies, rule, severity, what)
+fn finding(rule: &str, severity: RiskLevel, what: impl Into<String>) -> EthicsFinding {
+    EthicsFinding::new(EthicsCheckId::Dependencies, rule, severity, what)
 }
 
 fn judge(
     dependency: &Dependency,
-    project: Option<Class>,
+    project: Option<LicenceClass>,
     allowed: &[String],
-    licences: &dyn Licences,
-) -> Option<Finding> {
+    licences: &dyn LicenceLookup,
+) -> Option<EthicsFinding> {
     let declared = licences.licence(dependency).or_else(|| {
         let known = licence::known(dependency.ecosystem.name(), &dependency.name);
         known.filter(|_| !dependency.from_address).map(str::to_owned)
@@ -144,7 +144,7 @@ fn spelled(text: &str) -> String {
     text.to_lowercase().replace(['_', '.'], "-")
 }
 
-fn spelled_lines(files: &[FileChange], path: &str) -> Vec<(u64, String)> {
+fn spelled_lines(files: &[FileChangeLines], path: &str) -> Vec<(u64, String)> {
     let file = files.iter().find(|file| file.path == path);
     file.map(|file| file.added.iter().map(|line| (line.number, spelled(&line.text))).collect())
         .unwrap_or_default()
@@ -157,7 +157,10 @@ fn line_of(lines: &[(u64, String)], dependency: &Dependency) -> u64 {
 }
 
 /// Licence texts and headers in added lines that do not fit the project.
-pub(crate) fn texts(input: &Input, files: &[FileChange]) -> Result<Vec<Finding>, String> {
+pub(crate) fn texts(
+    input: &AssessmentInput,
+    files: &[FileChangeLines],
+) -> Result<Vec<EthicsFinding>, String> {
     licence::rules_are_sound()?;
     let header = HEADER.as_ref().ok_or("the expression for licence headers does not compile")?;
     let project = input.project_licence.as_deref().and_then(licence::class_of);
@@ -166,10 +169,15 @@ pub(crate) fn texts(input: &Input, files: &[FileChange]) -> Result<Vec<Finding>,
         // Where texts about licences are usual, one does not make the file foreign.
         let quoted = (file.place.docs && !file.place.credits) || file.place.test_code;
         let soften = |severity: RiskLevel| if quoted { RiskLevel::Medium } else { severity };
-        let mut push = |class: Option<Class>, id: &str, line: u64| {
+        let mut push = |class: Option<LicenceClass>, id: &str, line: u64| {
             if let Some(severity) = class.and_then(|class| licence::fits(class, project, false)) {
                 let what = format!("a text under `{id}`, which does not fit the project");
-                let finding = Finding::new(CheckId::LicenceTexts, "foreign-licence", soften(severity), what);
+                let finding = EthicsFinding::new(
+                    EthicsCheckId::LicenceTexts,
+                    "foreign-licence",
+                    soften(severity),
+                    what,
+                );
                 found.push(finding.at(&file.path, line));
             }
         };
@@ -192,7 +200,7 @@ pub(crate) fn texts(input: &Input, files: &[FileChange]) -> Result<Vec<Finding>,
 }
 
 /// The first licence phrase in the added lines, which may go over several.
-fn phrase(file: &FileChange) -> Option<(u64, &'static str)> {
+fn phrase(file: &FileChangeLines) -> Option<(u64, &'static str)> {
     let mut words = String::new();
     let mut starts = Vec::new();
     for line in &file.added {

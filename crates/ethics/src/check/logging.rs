@@ -5,23 +5,23 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::Found;
-use crate::change::FileChange;
-use crate::finding::{CheckId, Finding};
-use crate::pattern::Pattern;
+use super::EthicsCheckResult;
+use crate::change::FileChangeLines;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::pattern::RulePattern;
 
-struct Table {
-    calls: Vec<Pattern>,
-    secret: Pattern,
-    token: Pattern,
-    harmless: Pattern,
-    bulk: Pattern,
-    part: Pattern,
+struct SecretLoggingTable {
+    calls: Vec<RulePattern>,
+    secret: RulePattern,
+    token: RulePattern,
+    harmless: RulePattern,
+    bulk: RulePattern,
+    part: RulePattern,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct SecretLoggingFile {
     calls: Vec<String>,
     secret: String,
     token: String,
@@ -30,23 +30,23 @@ struct File {
     part: String,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<SecretLoggingTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/logging.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    Ok(Table {
-        calls: file.calls.iter().map(|call| Pattern::new(call)).collect::<Result<_, _>>()?,
-        secret: Pattern::new(&file.secret)?,
-        token: Pattern::new(&file.token)?,
-        harmless: Pattern::new(&file.harmless)?,
-        bulk: Pattern::new(&file.bulk)?,
-        part: Pattern::new(&file.part)?,
+fn load(text: &str) -> Result<SecretLoggingTable, String> {
+    let file: SecretLoggingFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(SecretLoggingTable {
+        calls: file.calls.iter().map(|call| RulePattern::new(call)).collect::<Result<_, _>>()?,
+        secret: RulePattern::new(&file.secret)?,
+        token: RulePattern::new(&file.token)?,
+        harmless: RulePattern::new(&file.harmless)?,
+        bulk: RulePattern::new(&file.bulk)?,
+        part: RulePattern::new(&file.part)?,
     })
 }
 
 /// Calls that log a credential itself, not a sentence about one.
-pub(super) fn check(files: &[FileChange]) -> Found {
+pub(super) fn check(files: &[FileChangeLines]) -> EthicsCheckResult {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.place.docs && !file.place.lock) {
@@ -69,7 +69,8 @@ pub(super) fn check(files: &[FileChange]) -> Found {
             }
             if let Some(what) = table.judge(&given, file) {
                 let severity = if file.place.test_code { RiskLevel::Medium } else { RiskLevel::High };
-                let finding = Finding::new(CheckId::CredentialLogging, "logs-a-credential", severity, what);
+                let finding =
+                    EthicsFinding::new(EthicsCheckId::CredentialLogging, "logs-a-credential", severity, what);
                 found.push(finding.at(&file.path, line.number));
             }
         }
@@ -83,8 +84,8 @@ fn open(text: &str) -> i64 {
     count('(') + 1 - count(')')
 }
 
-impl Table {
-    fn judge(&self, given: &str, file: &FileChange) -> Option<&'static str> {
+impl SecretLoggingTable {
+    fn judge(&self, given: &str, file: &FileChangeLines) -> Option<&'static str> {
         if self.bulk.is_match(given) {
             return Some("logs all variables or headers, credentials included");
         }
@@ -110,7 +111,7 @@ impl Table {
     }
 }
 
-impl Table {
+impl SecretLoggingTable {
     /// The same with the taking of a few characters written as one word, so that its own commas divide nothing.
     fn shortened(&self, values: &str) -> String {
         let (mut out, mut from) = (String::with_capacity(values.len()), 0);

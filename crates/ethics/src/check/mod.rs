@@ -16,35 +16,40 @@ mod security;
 mod telephone;
 mod weakening;
 
-use crate::change::FileChange;
-use crate::finding::{CheckId, Finding};
-use crate::input::Input;
-use licences::Licences;
+use crate::change::FileChangeLines;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::input::AssessmentInput;
+use licences::LicenceLookup;
 
 /// What one check found.
-pub(crate) type Found = Result<Vec<Finding>, String>;
+pub(crate) type EthicsCheckResult = Result<Vec<EthicsFinding>, String>;
 
 /// Runs one check.
-pub(crate) fn run(id: CheckId, input: &Input, files: &[FileChange], licences: &dyn Licences) -> Found {
+pub(crate) fn run(
+    id: EthicsCheckId,
+    input: &AssessmentInput,
+    files: &[FileChangeLines],
+    licences: &dyn LicenceLookup,
+) -> EthicsCheckResult {
     match id {
-        CheckId::Goal => goal::check(&input.goal),
-        CheckId::Secrets => secrets::check(files).and_then(|mut found| {
+        EthicsCheckId::Goal => goal::check(&input.goal),
+        EthicsCheckId::Secrets => secrets::check(files).and_then(|mut found| {
             found.extend(goal::secrets(&input.goal)?);
             Ok(found)
         }),
-        CheckId::PersonalData => pii::check(files),
-        CheckId::Dependencies => licences::dependencies(input, files, licences),
-        CheckId::LicenceTexts => licences::texts(input, files),
-        CheckId::Endpoints => endpoints::check(files),
-        CheckId::Commands => commands::check(files).and_then(|mut found| {
+        EthicsCheckId::PersonalData => pii::check(files),
+        EthicsCheckId::Dependencies => licences::dependencies(input, files, licences),
+        EthicsCheckId::LicenceTexts => licences::texts(input, files),
+        EthicsCheckId::Endpoints => endpoints::check(files),
+        EthicsCheckId::Commands => commands::check(files).and_then(|mut found| {
             found.extend(exfiltration::check(files)?);
             Ok(found)
         }),
-        CheckId::Obfuscation => obfuscation::check(files),
-        CheckId::Tests => weakening::check(input, files),
-        CheckId::CredentialLogging => logging::check(files),
-        CheckId::PromptInjection => injection::check(&input.goal, files),
-        CheckId::CodeSecurity | CheckId::ExcessiveRights | CheckId::PersonalDataFlow => {
+        EthicsCheckId::Obfuscation => obfuscation::check(files),
+        EthicsCheckId::Tests => weakening::check(input, files),
+        EthicsCheckId::CredentialLogging => logging::check(files),
+        EthicsCheckId::PromptInjection => injection::check(&input.goal, files),
+        EthicsCheckId::CodeSecurity | EthicsCheckId::ExcessiveRights | EthicsCheckId::PersonalDataFlow => {
             security::check(id, files)
         }
     }

@@ -5,60 +5,60 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::Found;
-use crate::base64;
-use crate::change::{FileChange, Line};
-use crate::finding::{CheckId, Finding};
-use crate::pattern::Pattern;
-use crate::rules::{Row, Rules};
+use super::EthicsCheckResult;
+use crate::change::{AddedLine, FileChangeLines};
+use crate::decoding;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::pattern::RulePattern;
+use crate::rules::{LineRuleRow, LineRules};
 
-struct Table {
-    rules: Rules,
-    decodes: Pattern,
-    executes: Pattern,
-    harmless: Pattern,
+struct ObfuscationTable {
+    rules: LineRules,
+    decodes: RulePattern,
+    executes: RulePattern,
+    harmless: RulePattern,
     distance: usize,
-    blob: Pattern,
-    script: Pattern,
+    blob: RulePattern,
+    script: RulePattern,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ObfuscationFile {
     decodes: String,
     executes: String,
     harmless: String,
     distance: usize,
-    rule: Vec<Row>,
+    rule: Vec<LineRuleRow>,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<ObfuscationTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/obfuscation.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    Ok(Table {
-        rules: Rules::of(file.rule)?,
-        decodes: Pattern::new(&file.decodes)?,
-        executes: Pattern::new(&file.executes)?,
-        harmless: Pattern::new(&file.harmless)?,
+fn load(text: &str) -> Result<ObfuscationTable, String> {
+    let file: ObfuscationFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(ObfuscationTable {
+        rules: LineRules::of(file.rule)?,
+        decodes: RulePattern::new(&file.decodes)?,
+        executes: RulePattern::new(&file.executes)?,
+        harmless: RulePattern::new(&file.harmless)?,
         distance: file.distance,
-        blob: Pattern::new(r"[A-Za-z0-9+/_-]{24,}={0,2}")?,
+        blob: RulePattern::new(r"[A-Za-z0-9+/_-]{24,}={0,2}")?,
         // What only scripts say; an encoded text or picture does not.
-        script: Pattern::new(
+        script: RulePattern::new(
             r"(?i)^#!/|\b(?:curl|wget)\s+(?:-\S+\s+)*https?://|/bin/(?:ba)?sh\b|/dev/tcp/|\bimport\s+(?:os|socket|subprocess)\b|\bos\.system\(|\bexec\(|\beval\(|child_process|powershell|rm\s+-rf\s|\bnc\s+-e|<script|IEX\b.{0,40}http|document\.cookie",
         )?,
     })
 }
 
 /// Hidden code in the added lines.
-pub(super) fn check(files: &[FileChange]) -> Found {
+pub(super) fn check(files: &[FileChangeLines]) -> EthicsCheckResult {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     for file in files {
         for (index, line) in file.added.iter().enumerate() {
             if let Some((rule, severity, what)) = table.line(file, index, line) {
-                let finding = Finding::new(CheckId::Obfuscation, rule, severity, what);
+                let finding = EthicsFinding::new(EthicsCheckId::Obfuscation, rule, severity, what);
                 found.push(finding.at(&file.path, line.number));
             }
         }
@@ -66,8 +66,13 @@ pub(super) fn check(files: &[FileChange]) -> Found {
     Ok(found)
 }
 
-impl Table {
-    fn line(&self, file: &FileChange, index: usize, line: &Line) -> Option<(&str, RiskLevel, &str)> {
+impl ObfuscationTable {
+    fn line(
+        &self,
+        file: &FileChangeLines,
+        index: usize,
+        line: &AddedLine,
+    ) -> Option<(&str, RiskLevel, &str)> {
         if invisible(&line.text) {
             return Some((
                 "invisible-characters",
@@ -98,8 +103,8 @@ impl Table {
         None
     }
 
-    fn runs_near(&self, file: &FileChange, index: usize) -> bool {
-        let runs = |near: &Line| {
+    fn runs_near(&self, file: &FileChangeLines, index: usize) -> bool {
+        let runs = |near: &AddedLine| {
             !near.comment && self.executes.is_match(&near.text) && !self.harmless.is_match(&near.text)
         };
         file.around(index, self.distance).iter().any(runs)
@@ -109,13 +114,14 @@ impl Table {
     fn hides_a_script(&self, text: &str) -> bool {
         self.blob.find_iter(text).take(50).any(|blob| {
             let blob = blob.as_str();
-            let bytes = base64::decode_hex(blob).or_else(|| base64::decode(blob)).unwrap_or_default();
+            let bytes =
+                decoding::decode_hex(blob).or_else(|| decoding::decode_base64(blob)).unwrap_or_default();
             let program = bytes.starts_with(b"\x7fELF")
                 || (bytes.starts_with(b"MZ") && bytes.len() > 60 && bytes.contains(&0));
             // UTF-16 is what PowerShell takes.
             let wide = bytes.len() > 16 && bytes.chunks(2).take(16).all(|pair| pair.get(1) == Some(&0));
             let narrow: Vec<u8> = if wide { bytes.iter().step_by(2).copied().collect() } else { bytes };
-            program || base64::as_text(&narrow).is_some_and(|text| self.script.is_match(text))
+            program || decoding::as_text(&narrow).is_some_and(|text| self.script.is_match(text))
         })
     }
 }

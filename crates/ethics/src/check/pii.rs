@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::telephone::Telephone;
-use crate::change::{FileChange, Line};
-use crate::finding::{CheckId, Finding};
-use crate::pattern::{Pattern, Patterns};
+use super::telephone::TelephoneRules;
+use crate::change::{AddedLine, FileChangeLines};
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::pattern::{RulePattern, RulePatternSet};
 use crate::{checksum, entropy};
 
 /// How far above a line the words that explain it may stand.
@@ -22,45 +22,45 @@ const MOST: usize = 50;
 /// The longest address on the network in which a login is looked for.
 const LONGEST_URL: usize = 500;
 
-struct Table {
-    email: Pattern,
-    reserved: Pattern,
-    role: Pattern,
-    anybody: Pattern,
-    telephone: Telephone,
-    card: Pattern,
-    card_context: Pattern,
+struct PersonalDataTable {
+    email: RulePattern,
+    reserved: RulePattern,
+    role: RulePattern,
+    anybody: RulePattern,
+    telephone: TelephoneRules,
+    card: RulePattern,
+    card_context: RulePattern,
     card_examples: BTreeSet<String>,
-    iban: Pattern,
+    iban: RulePattern,
     iban_lengths: BTreeMap<String, usize>,
     iban_examples: BTreeSet<String>,
-    ids: Vec<Identity>,
-    id_set: Patterns,
-    credit_line: Pattern,
+    ids: Vec<IdentityNumber>,
+    id_set: RulePatternSet,
+    credit_line: RulePattern,
 }
 
-struct Identity {
+struct IdentityNumber {
     id: String,
     what: String,
-    regex: Pattern,
+    regex: RulePattern,
     check: String,
-    words: Option<Pattern>,
+    words: Option<RulePattern>,
     examples: BTreeSet<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    email: Email,
-    phone: super::telephone::Row,
-    card: Card,
-    iban: Iban,
-    id: Vec<IdRow>,
+struct PersonalDataFile {
+    email: EmailRow,
+    phone: super::telephone::TelephoneRow,
+    card: PaymentCardRow,
+    iban: IbanRow,
+    id: Vec<IdentityNumberRow>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Email {
+struct EmailRow {
     regex: String,
     reserved: String,
     role: String,
@@ -69,7 +69,7 @@ struct Email {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Card {
+struct PaymentCardRow {
     regex: String,
     context: String,
     examples: BTreeSet<String>,
@@ -77,7 +77,7 @@ struct Card {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Iban {
+struct IbanRow {
     regex: String,
     lengths: BTreeMap<String, usize>,
     examples: BTreeSet<String>,
@@ -85,7 +85,7 @@ struct Iban {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct IdRow {
+struct IdentityNumberRow {
     id: String,
     what: String,
     regex: String,
@@ -97,21 +97,21 @@ struct IdRow {
     examples: BTreeSet<String>,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<PersonalDataTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/pii.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+fn load(text: &str) -> Result<PersonalDataTable, String> {
+    let file: PersonalDataFile = toml::from_str(text).map_err(|e| e.to_string())?;
     let patterns: Vec<&str> = file.id.iter().map(|row| row.regex.as_str()).collect();
-    let id_set = Patterns::new(&patterns)?;
+    let id_set = RulePatternSet::new(&patterns)?;
     let mut ids = Vec::new();
     for row in file.id {
         if checksum::holds(&row.check, "").is_none() || (!row.alone && row.words.is_none()) {
             return Err(format!("{}: an unknown check, or neither `alone` nor `words`", row.id));
         }
-        let words = row.words.as_deref().map(Pattern::new).transpose()?;
-        let regex = Pattern::new(&row.regex)?;
-        ids.push(Identity {
+        let words = row.words.as_deref().map(RulePattern::new).transpose()?;
+        let regex = RulePattern::new(&row.regex)?;
+        ids.push(IdentityNumber {
             id: row.id,
             what: row.what,
             regex,
@@ -120,28 +120,28 @@ fn load(text: &str) -> Result<Table, String> {
             examples: row.examples,
         });
     }
-    Ok(Table {
-        email: Pattern::new(&file.email.regex)?,
-        reserved: Pattern::new(&file.email.reserved)?,
-        role: Pattern::new(&file.email.role)?,
-        anybody: Pattern::new(&file.email.anybody)?,
-        telephone: Telephone::load(file.phone)?,
-        card: Pattern::new(&file.card.regex)?,
-        card_context: Pattern::new(&file.card.context)?,
+    Ok(PersonalDataTable {
+        email: RulePattern::new(&file.email.regex)?,
+        reserved: RulePattern::new(&file.email.reserved)?,
+        role: RulePattern::new(&file.email.role)?,
+        anybody: RulePattern::new(&file.email.anybody)?,
+        telephone: TelephoneRules::load(file.phone)?,
+        card: RulePattern::new(&file.card.regex)?,
+        card_context: RulePattern::new(&file.card.context)?,
         card_examples: file.card.examples,
-        iban: Pattern::new(&file.iban.regex)?,
+        iban: RulePattern::new(&file.iban.regex)?,
         iban_lengths: file.iban.lengths,
         iban_examples: file.iban.examples,
         ids,
         id_set,
-        credit_line: Pattern::new(
+        credit_line: RulePattern::new(
             r"(?i)copyright|©|\bauthors?\b|maintain|signed-off-by|co-authored-by|reviewed-by|@author|SPDX|licen[sc]ed|git@|ssh://|\bmodified by\b|\bwritten by\b",
         )?,
     })
 }
 
 /// Everything in the added lines that is about a person.
-pub(crate) fn check(files: &[FileChange]) -> Result<Vec<Finding>, String> {
+pub(crate) fn check(files: &[FileChangeLines]) -> Result<Vec<EthicsFinding>, String> {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.place.lock) {
@@ -151,7 +151,7 @@ pub(crate) fn check(files: &[FileChange]) -> Result<Vec<Finding>, String> {
                 let usual = file.place.test_code || file.place.docs || (line.comment && rule == "email");
                 let severity =
                     if usual && severity == RiskLevel::High { RiskLevel::Medium } else { severity };
-                let finding = Finding::new(CheckId::PersonalData, rule, severity, what);
+                let finding = EthicsFinding::new(EthicsCheckId::PersonalData, rule, severity, what);
                 found.push(finding.at(&file.path, line.number).hiding(&value));
             }
         }
@@ -160,19 +160,24 @@ pub(crate) fn check(files: &[FileChange]) -> Result<Vec<Finding>, String> {
 }
 
 /// The words around a line, put together when somebody asks for them.
-pub(super) type Context<'f> = LazyCell<String, Box<dyn Fn() -> String + 'f>>;
+pub(super) type LineContext<'f> = LazyCell<String, Box<dyn Fn() -> String + 'f>>;
 
-type Hit<'a> = (&'a str, String, String, RiskLevel);
+type PersonalDataHit<'a> = (&'a str, String, String, RiskLevel);
 
-impl Table {
-    fn line<'a>(&'a self, file: &FileChange, index: usize, line: &Line) -> Vec<Hit<'a>> {
+impl PersonalDataTable {
+    fn line<'a>(
+        &'a self,
+        file: &FileChangeLines,
+        index: usize,
+        line: &AddedLine,
+    ) -> Vec<PersonalDataHit<'a>> {
         let text = line.text.as_str();
         if !text.bytes().any(|b| b.is_ascii_digit() || b == b'@') {
             return Vec::new();
         }
         let mut hits = Vec::new();
         let around: Box<dyn Fn() -> String + '_> = Box::new(|| context(file, index));
-        let context = Context::new(around);
+        let context = LineContext::new(around);
         self.emails(file, text, &mut hits);
         self.accounts(text, &mut hits);
         self.cards(file, text, &context, &mut hits);
@@ -186,7 +191,7 @@ impl Table {
         hits
     }
 
-    fn emails<'a>(&'a self, file: &FileChange, text: &str, hits: &mut Vec<Hit<'a>>) {
+    fn emails<'a>(&'a self, file: &FileChangeLines, text: &str, hits: &mut Vec<PersonalDataHit<'a>>) {
         if !text.contains('@') || file.place.credits || self.credit_line.is_match(text) {
             return;
         }
@@ -208,7 +213,7 @@ impl Table {
         }
     }
 
-    fn accounts<'a>(&'a self, text: &str, hits: &mut Vec<Hit<'a>>) {
+    fn accounts<'a>(&'a self, text: &str, hits: &mut Vec<PersonalDataHit<'a>>) {
         let before = hits.len();
         for hit in self.iban.captures_iter(text).filter_map(|hit| hit.name("value")) {
             if hits.len() - before >= MOST {
@@ -226,7 +231,13 @@ impl Table {
         }
     }
 
-    fn cards<'a>(&'a self, file: &FileChange, text: &str, context: &Context<'_>, hits: &mut Vec<Hit<'a>>) {
+    fn cards<'a>(
+        &'a self,
+        file: &FileChangeLines,
+        text: &str,
+        context: &LineContext<'_>,
+        hits: &mut Vec<PersonalDataHit<'a>>,
+    ) {
         let named = LazyCell::new(|| self.card_context.is_match(context));
         let before = hits.len();
         for hit in self.card.captures_iter(text).filter_map(|hit| hit.name("value")) {
@@ -252,7 +263,7 @@ impl Table {
         }
     }
 
-    fn identities<'a>(&'a self, text: &str, context: &Context<'_>, hits: &mut Vec<Hit<'a>>) {
+    fn identities<'a>(&'a self, text: &str, context: &LineContext<'_>, hits: &mut Vec<PersonalDataHit<'a>>) {
         for number in self.id_set.matches(text) {
             let Some(rule) = self.ids.get(number) else { continue };
             if rule.words.as_ref().is_some_and(|words| !words.is_match(context)) {
@@ -282,7 +293,7 @@ impl Table {
 }
 
 /// The line, a few above it, and the first line of a table.
-fn context(file: &FileChange, index: usize) -> String {
+fn context(file: &FileChangeLines, index: usize) -> String {
     let near = file.added.get(index.saturating_sub(ABOVE)..=index).unwrap_or_default();
     let header = file.added.first().filter(|first| file.place.data && first.number == 1);
     let lines = header.into_iter().chain(near).map(|line| line.text.get(..2000).unwrap_or(&line.text));

@@ -10,47 +10,47 @@ use holon_core::redact::Redactor;
 use serde::Deserialize;
 
 use super::assignment::{self, Assignment};
-use super::coded::{self, Coded, How};
-use crate::change::FileChange;
-use crate::finding::{CheckId, Finding};
-use crate::pattern::{Pattern, Patterns};
-use crate::place::Place;
+use super::coded::{self, CandidateForm, CodedForms};
+use crate::change::FileChangeLines;
+use crate::file_role::FileRole;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::pattern::{RulePattern, RulePatternSet};
 use crate::redactor;
-use crate::{base64, entropy};
+use crate::{decoding, entropy};
 
 /// The most that are told of one line.
 const MOST: usize = 100;
 
-struct Table {
+struct SecretTable {
     redactor: Redactor,
-    shapes: Vec<Shape>,
+    shapes: Vec<ProviderShape>,
     /// All of them in one search, since most lines have none.
-    shape_set: Patterns,
-    strong: Pattern,
+    shape_set: RulePatternSet,
+    strong: RulePattern,
     documented: Vec<String>,
-    pub(super) names: assignment::Names,
-    key_body: Pattern,
-    coded: Coded,
+    pub(super) names: assignment::SecretNames,
+    key_body: RulePattern,
+    coded: CodedForms,
 }
 
-struct Shape {
+struct ProviderShape {
     id: String,
-    regex: Pattern,
-    near: Option<Pattern>,
+    regex: RulePattern,
+    near: Option<RulePattern>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    shape: Vec<ShapeRow>,
-    names: assignment::NamesRow,
+struct SecretTableFile {
+    shape: Vec<ProviderShapeRow>,
+    names: assignment::SecretNamesRow,
     placeholders: Placeholders,
-    coded: coded::Row,
+    coded: coded::CodedFormsRow,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ShapeRow {
+struct ProviderShapeRow {
     id: String,
     regex: String,
     near: Option<String>,
@@ -65,31 +65,32 @@ struct Placeholders {
     documented: Vec<String>,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<SecretTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/secrets.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    let shape = |row: ShapeRow| -> Result<Shape, String> {
-        let near = row.near.as_deref().map(Pattern::new).transpose()?;
-        Ok(Shape { regex: Pattern::new(&row.regex)?, near, id: row.id })
+fn load(text: &str) -> Result<SecretTable, String> {
+    let file: SecretTableFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    let shape = |row: ProviderShapeRow| -> Result<ProviderShape, String> {
+        let near = row.near.as_deref().map(RulePattern::new).transpose()?;
+        Ok(ProviderShape { regex: RulePattern::new(&row.regex)?, near, id: row.id })
     };
-    let shape_set = Patterns::new(&file.shape.iter().map(|row| row.regex.as_str()).collect::<Vec<_>>())?;
+    let shape_set =
+        RulePatternSet::new(&file.shape.iter().map(|row| row.regex.as_str()).collect::<Vec<_>>())?;
     let Placeholders { strong, weak, reference, documented } = file.placeholders;
-    Ok(Table {
+    Ok(SecretTable {
         redactor: redactor().clone(),
         shape_set,
         shapes: file.shape.into_iter().map(shape).collect::<Result<_, _>>()?,
-        names: assignment::Names::load(&file.names, &strong, &weak, &reference)?,
-        strong: Pattern::new(&strong)?,
+        names: assignment::SecretNames::load(&file.names, &strong, &weak, &reference)?,
+        strong: RulePattern::new(&strong)?,
         documented,
-        key_body: Pattern::new(r"[A-Za-z0-9+/]{16,}|Proc-Type:|Comment:")?,
-        coded: Coded::load(&file.coded)?,
+        key_body: RulePattern::new(r"[A-Za-z0-9+/]{16,}|Proc-Type:|Comment:")?,
+        coded: CodedForms::load(&file.coded)?,
     })
 }
 
 /// Every credential in the added lines.
-pub(crate) fn check(files: &[FileChange]) -> Result<Vec<Finding>, String> {
+pub(crate) fn check(files: &[FileChangeLines]) -> Result<Vec<EthicsFinding>, String> {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let mut found = Vec::new();
     for file in files {
@@ -109,9 +110,9 @@ pub(crate) fn in_text(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(table.shaped(text, &|| false))
 }
 
-impl Table {
+impl SecretTable {
     /// Credentials that no single line shows as they are.
-    fn in_code(&self, file: &FileChange, found: &mut Vec<Finding>) {
+    fn in_code(&self, file: &FileChangeLines, found: &mut Vec<EthicsFinding>) {
         for one in self.coded.find(file) {
             let known = found.iter().any(|finding| finding.path == file.path && finding.line == one.line);
             if known || file.added.binary_search_by_key(&one.line, |line| line.number).is_err() {
@@ -119,12 +120,12 @@ impl Table {
             }
             let shaped = self.shaped(&one.value, &|| true);
             let what = match one.how {
-                How::Joined => "a credential that is put together from parts",
-                How::Encoded => "a credential that is only encoded",
-                How::Given => "a credential that is handed to a call as it is",
+                CandidateForm::Joined => "a credential that is put together from parts",
+                CandidateForm::Encoded => "a credential that is only encoded",
+                CandidateForm::Given => "a credential that is handed to a call as it is",
             };
             if let Some((rule, value)) = shaped.into_iter().next() {
-                let finding = Finding::new(CheckId::Secrets, &rule, RiskLevel::Critical, what);
+                let finding = EthicsFinding::new(EthicsCheckId::Secrets, &rule, RiskLevel::Critical, what);
                 found.push(finding.at(&file.path, one.line).hiding(&value));
                 continue;
             }
@@ -136,22 +137,28 @@ impl Table {
                 continue;
             }
             let around = placed(file.place, false);
-            let given = one.how == How::Given && !around.invented && self.names.is_chosen(&assignment.value);
+            let given = one.how == CandidateForm::Given
+                && !around.invented
+                && self.names.is_chosen(&assignment.value);
             let severity = self.names.judge(&assignment, around).or(given.then_some(RiskLevel::High));
             if let Some(severity) = severity {
-                let finding = Finding::new(CheckId::Secrets, "coded-credential", severity, what);
+                let finding = EthicsFinding::new(EthicsCheckId::Secrets, "coded-credential", severity, what);
                 found.push(finding.at(&file.path, one.line).hiding(&assignment.value));
             }
         }
     }
 
-    fn line(&self, file: &FileChange, index: usize, found: &mut Vec<Finding>) {
+    fn line(&self, file: &FileChangeLines, index: usize, found: &mut Vec<EthicsFinding>) {
         let Some(line) = file.added.get(index) else { return };
         let mut seen: Vec<(String, String)> =
             self.shaped(&line.text, &|| !file.run(index + 1, 1).any(|next| self.is_key(&next.text)));
         for (rule, value) in &seen {
-            let finding =
-                Finding::new(CheckId::Secrets, rule, RiskLevel::Critical, format!("a credential ({rule})"));
+            let finding = EthicsFinding::new(
+                EthicsCheckId::Secrets,
+                rule,
+                RiskLevel::Critical,
+                format!("a credential ({rule})"),
+            );
             found.push(finding.at(&file.path, line.number).hiding(value));
         }
         if file.place.lock || file.place.generated {
@@ -170,7 +177,7 @@ impl Table {
             };
             let Assignment { name, value } = assignment;
             let what = format!("a value that looks like a credential, named `{}`", short(&name));
-            let finding = Finding::new(CheckId::Secrets, "named-credential", severity, what);
+            let finding = EthicsFinding::new(EthicsCheckId::Secrets, "named-credential", severity, what);
             found.push(finding.at(&file.path, line.number).hiding(&value));
             seen.push(("named-credential".into(), value));
         }
@@ -270,9 +277,9 @@ impl Table {
                     && !self.names.is_common(value)
                     && value.chars().any(|c| c.is_ascii_digit())
             }
-            "basic-authorisation" | "docker-login" => base64::decode(value)
+            "basic-authorisation" | "docker-login" => decoding::decode_base64(value)
                 .as_deref()
-                .and_then(base64::as_text)
+                .and_then(decoding::as_text)
                 .and_then(|text| text.split_once(':'))
                 .is_some_and(|(_, password)| {
                     password.len() >= 4 && !self.strong.is_match(password) && !self.names.is_common(password)
@@ -286,7 +293,7 @@ impl Table {
 
 /// Whether a web token could open anything: the specification's sample and keys for everybody cannot.
 fn is_secret_jwt(token: &str) -> bool {
-    let part = |number: usize| token.split('.').nth(number).and_then(base64::decode);
+    let part = |number: usize| token.split('.').nth(number).and_then(decoding::decode_base64);
     let Some(claims) = part(1) else { return false };
     let Ok(header) = serde_json::from_slice::<serde_json::Value>(&part(0).unwrap_or_default()) else {
         return false;
@@ -299,8 +306,8 @@ fn is_secret_jwt(token: &str) -> bool {
 }
 
 /// What counts as a place where made-up values are usual.
-fn placed(place: Place, comment: bool) -> assignment::Surroundings {
-    assignment::Surroundings { invented: place.test || place.docs, comment }
+fn placed(place: FileRole, comment: bool) -> assignment::AssignmentContext {
+    assignment::AssignmentContext { invented: place.test || place.docs, comment }
 }
 
 fn short(name: &str) -> String {

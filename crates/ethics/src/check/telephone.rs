@@ -4,13 +4,13 @@ use std::cell::LazyCell;
 
 use serde::Deserialize;
 
-use super::pii::Context;
+use super::pii::LineContext;
 use crate::entropy;
-use crate::pattern::{Pattern, Patterns};
+use crate::pattern::{RulePattern, RulePatternSet};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Row {
+pub(super) struct TelephoneRow {
     international: String,
     national: String,
     context: String,
@@ -18,27 +18,27 @@ pub(super) struct Row {
     reserved: Vec<String>,
 }
 
-pub(super) struct Telephone {
-    international: Pattern,
-    national: Pattern,
-    context: Pattern,
+pub(super) struct TelephoneRules {
+    international: RulePattern,
+    national: RulePattern,
+    context: RulePattern,
     codes: Vec<(String, usize, usize)>,
-    reserved: Patterns,
+    reserved: RulePatternSet,
 }
 
-impl Telephone {
-    pub(super) fn load(row: Row) -> Result<Self, String> {
+impl TelephoneRules {
+    pub(super) fn load(row: TelephoneRow) -> Result<Self, String> {
         Ok(Self {
-            international: Pattern::new(&row.international)?,
-            national: Pattern::new(&row.national)?,
-            context: Pattern::new(&row.context)?,
+            international: RulePattern::new(&row.international)?,
+            national: RulePattern::new(&row.national)?,
+            context: RulePattern::new(&row.context)?,
             codes: row.codes.into_iter().map(|(code, least, most)| (code.to_string(), least, most)).collect(),
-            reserved: Patterns::new(&row.reserved)?,
+            reserved: RulePatternSet::new(&row.reserved)?,
         })
     }
 
     /// The first numbers in a text, at most as many.
-    pub(super) fn find(&self, text: &str, context: &Context<'_>, most: usize) -> Vec<String> {
+    pub(super) fn find(&self, text: &str, context: &LineContext<'_>, most: usize) -> Vec<String> {
         let mut found = Vec::new();
         let named = LazyCell::new(|| self.context.is_match(context));
         for hit in self.international.captures_iter(text).filter_map(|hit| hit.name("value")) {

@@ -8,23 +8,23 @@ use holon_core::artifact::ethics::RiskLevel;
 use holon_core::weakened::{self, WeakeningKind};
 use serde::Deserialize;
 
-use super::Found;
-use crate::change::FileChange;
-use crate::finding::{CheckId, Finding};
-use crate::input::Input;
-use crate::pattern::Pattern;
+use super::EthicsCheckResult;
+use crate::change::FileChangeLines;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+use crate::input::AssessmentInput;
+use crate::pattern::RulePattern;
 
-struct Table {
-    vacuous: Pattern,
-    strong: Pattern,
-    weak: Pattern,
-    neutralised: Pattern,
-    asked: Pattern,
+struct TestWeakeningTable {
+    vacuous: RulePattern,
+    strong: RulePattern,
+    weak: RulePattern,
+    neutralised: RulePattern,
+    asked: RulePattern,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct TestWeakeningFile {
     vacuous: String,
     strong: String,
     weak: String,
@@ -32,30 +32,30 @@ struct File {
     asked: String,
 }
 
-static TABLE: LazyLock<Result<Table, String>> =
+static TABLE: LazyLock<Result<TestWeakeningTable, String>> =
     LazyLock::new(|| load(include_str!("../../../../rules/ethics/tests.toml")));
 
-fn load(text: &str) -> Result<Table, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    Ok(Table {
-        vacuous: Pattern::new(&file.vacuous)?,
-        strong: Pattern::new(&file.strong)?,
-        weak: Pattern::new(&file.weak)?,
-        neutralised: Pattern::new(&file.neutralised)?,
-        asked: Pattern::new(&file.asked)?,
+fn load(text: &str) -> Result<TestWeakeningTable, String> {
+    let file: TestWeakeningFile = toml::from_str(text).map_err(|e| e.to_string())?;
+    Ok(TestWeakeningTable {
+        vacuous: RulePattern::new(&file.vacuous)?,
+        strong: RulePattern::new(&file.strong)?,
+        weak: RulePattern::new(&file.weak)?,
+        neutralised: RulePattern::new(&file.neutralised)?,
+        asked: RulePattern::new(&file.asked)?,
     })
 }
 
 /// What the change takes away from tests. A person who asked for it in the goal is only reminded.
-pub(super) fn check(input: &Input, files: &[FileChange]) -> Found {
+pub(super) fn check(input: &AssessmentInput, files: &[FileChangeLines]) -> EthicsCheckResult {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let asked = table.asked.is_match(&input.goal);
     let level = |severity| if asked { RiskLevel::Medium } else { severity };
     let mut found = Vec::new();
     let push = |rule: &str, severity, what: String, path: &str, line| {
-        Finding::new(CheckId::Tests, rule, level(severity), what).at(path, line)
+        EthicsFinding::new(EthicsCheckId::Tests, rule, level(severity), what).at(path, line)
     };
-    let by_path: BTreeMap<&str, &FileChange> =
+    let by_path: BTreeMap<&str, &FileChangeLines> =
         files.iter().rev().map(|file| (file.path.as_str(), file)).collect();
     let deleted = files.iter().filter(|file| file.is_deleted && !file.place.test);
     let gone: BTreeSet<String> =
@@ -108,9 +108,9 @@ pub(super) fn check(input: &Input, files: &[FileChange]) -> Found {
     Ok(found)
 }
 
-impl Table {
+impl TestWeakeningTable {
     /// The first line of a test file that asserts nothing where something was asserted before.
-    fn hollow(&self, file: &FileChange) -> Option<(u64, &'static str)> {
+    fn hollow(&self, file: &FileChangeLines) -> Option<(u64, &'static str)> {
         let is_test = file.place.test_code || file.removed.iter().any(|line| self.strong.is_match(line));
         let strong = |lines: &mut dyn Iterator<Item = &str>| {
             lines.filter(|line| self.strong.is_match(line) && !self.vacuous.is_match(line)).count()
@@ -131,7 +131,7 @@ impl Table {
     }
 
     /// Whether some assertions of a file were written anew, so that fewer may say as much.
-    fn rewritten(&self, file: &FileChange) -> bool {
+    fn rewritten(&self, file: &FileChangeLines) -> bool {
         file.added.iter().any(|line| {
             !line.comment && self.strong.is_match(&line.text) && !self.vacuous.is_match(&line.text)
         })

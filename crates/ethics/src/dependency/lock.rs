@@ -3,12 +3,12 @@
 
 use std::sync::LazyLock;
 
-use crate::change::FileChange;
-use crate::pattern::Pattern;
+use crate::change::FileChangeLines;
+use crate::pattern::RulePattern;
 
 /// A licence a lock file states.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stated {
+pub(crate) struct StatedLicence {
     /// The package.
     pub(crate) name: String,
     /// The expression.
@@ -20,20 +20,20 @@ pub(crate) struct Stated {
 }
 
 /// The parts that count, in the order they stand in: where a package begins, its licence, and whether it is for developers.
-static PARTS: LazyLock<Option<Pattern>> = LazyLock::new(|| {
+static PARTS: LazyLock<Option<RulePattern>> = LazyLock::new(|| {
     let package = r#""(?:[^"]*/)?node_modules/(?P<name>(?:@[^"/]+/)?[^"/]+)"\s*:\s*\{"#;
     let licence = r#""license"\s*:\s*"(?P<licence>[^"]{1,120})""#;
-    Pattern::new(&format!(r#"{package}|{licence}|"(?P<dev>dev|devOptional)"\s*:\s*true"#)).ok()
+    RulePattern::new(&format!(r#"{package}|{licence}|"(?P<dev>dev|devOptional)"\s*:\s*true"#)).ok()
 });
 
 /// What the added lines of a lock file state.
-pub(crate) fn stated(file: &FileChange) -> Vec<Stated> {
+pub(crate) fn stated(file: &FileChangeLines) -> Vec<StatedLicence> {
     let name = file.path.rsplit('/').next().unwrap_or(&file.path);
     let Some(parts) = PARTS.as_ref().filter(|_| matches!(name, "package-lock.json" | "npm-shrinkwrap.json"))
     else {
         return Vec::new();
     };
-    let mut found: Vec<Stated> = Vec::new();
+    let mut found: Vec<StatedLicence> = Vec::new();
     let mut package: Option<String> = None;
     let mut development_only = false;
     for line in &file.added {
@@ -43,7 +43,7 @@ pub(crate) fn stated(file: &FileChange) -> Vec<Stated> {
                 development_only = false;
             } else if let (Some(licence), Some(name)) = (hit.name("licence"), &package) {
                 let (name, licence) = (name.clone(), licence.as_str().to_owned());
-                found.push(Stated { name, licence, development_only, line: line.number });
+                found.push(StatedLicence { name, licence, development_only, line: line.number });
             } else if hit.name("dev").is_some() {
                 development_only = true;
                 // It may stand behind the licence.

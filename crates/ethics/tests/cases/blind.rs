@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use holon_ethics::{Assessment, assess};
 
-use crate::story::{Case, Cases};
+use crate::story::{StoryCase, StoryCases};
 use crate::{goes_out, show};
 
 /// How many lines a finding may be away from the line that makes the hole.
 const NEAR: u64 = 5;
 
 /// One set, with its figures.
-struct Set {
+struct BlindSet {
     name: &'static str,
     /// Recall and false positives when the rules had not seen the set.
     first_sight: (f64, f64),
@@ -20,23 +20,23 @@ struct Set {
     kept: (f64, f64),
 }
 
-const SETS: [Set; 5] = [
-    Set { name: "one", first_sight: (0.823, 0.031), kept: (0.97, 0.02) },
-    Set { name: "two", first_sight: (0.838, 0.046), kept: (0.96, 0.025) },
-    Set { name: "three", first_sight: (0.762, 0.023), kept: (0.96, 0.02) },
-    Set { name: "four", first_sight: (0.885, 0.031), kept: (0.96, 0.02) },
+const SETS: [BlindSet; 5] = [
+    BlindSet { name: "one", first_sight: (0.823, 0.031), kept: (0.97, 0.02) },
+    BlindSet { name: "two", first_sight: (0.838, 0.046), kept: (0.96, 0.025) },
+    BlindSet { name: "three", first_sight: (0.762, 0.023), kept: (0.96, 0.02) },
+    BlindSet { name: "four", first_sight: (0.885, 0.031), kept: (0.96, 0.02) },
     // Measured once, when the rules were finished, and never read: what it says is what to expect.
-    Set { name: "five", first_sight: (0.923, 0.023), kept: (0.923, 0.0231) },
+    BlindSet { name: "five", first_sight: (0.923, 0.023), kept: (0.923, 0.0231) },
 ];
 
-fn load(path: &PathBuf) -> Vec<Case> {
+fn load(path: &PathBuf) -> Vec<StoryCase> {
     let text = std::fs::read_to_string(path).unwrap();
-    let cases: Cases = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let cases: StoryCases = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     cases.case
 }
 
 /// Whether something that blocks was found where the hole is.
-fn is_found(case: &Case, assessment: &Assessment) -> bool {
+fn is_found(case: &StoryCase, assessment: &Assessment) -> bool {
     let (path, line) = case.place().expect("a planted case says where its hole is");
     assessment
         .findings
@@ -45,7 +45,7 @@ fn is_found(case: &Case, assessment: &Assessment) -> bool {
 }
 
 /// Recall and false positives, and how they come about.
-fn measure(planted: &[Case], clean: &[Case], tell: bool) -> (f64, f64) {
+fn measure(planted: &[StoryCase], clean: &[StoryCase], tell: bool) -> (f64, f64) {
     let mut classes: BTreeMap<&str, (usize, usize, usize, usize)> = BTreeMap::new();
     let (mut found, mut wrong) = (0, 0);
     for case in planted {
@@ -137,8 +137,8 @@ fn a_tree_from_elsewhere() {
             }
             let name = path.strip_prefix(&tree).unwrap().to_str().unwrap().to_owned();
             let assessment = assess(
-                &Case::of("tree", &name, &text.replace(['«', '»'], "")).input(),
-                &holon_ethics::NoLicences,
+                &StoryCase::of("tree", &name, &text.replace(['«', '»'], "")).input(),
+                &holon_ethics::NoLicenceLookup,
             );
             let new = ["code-security", "excessive-rights", "personal-data-flow", "secrets"];
             let found: Vec<_> = assessment

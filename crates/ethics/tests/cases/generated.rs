@@ -1,9 +1,9 @@
 //! Tokens made by a generator: shapes of many providers, shapes nobody knows yet, and values that only look like them.
 
 use holon_core::artifact::ethics::CheckStatus;
-use holon_ethics::{NoLicences, assess, combine};
+use holon_ethics::{NoLicenceLookup, assess, combine};
 
-use crate::story::{Case, Random, expand};
+use crate::story::{StoryCase, StoryRandom, expand};
 use crate::{LEAST_RECALL, MOST_FALSE, show};
 
 /// How many of each are made.
@@ -99,8 +99,8 @@ const LOOK_ALIKES: [(&str, &str); 16] = [
     ("Dockerfile", "FROM debian@sha256:«@hex64»"),
 ];
 
-fn case(number: usize, path: &str, line: &str) -> Case {
-    Case::of(&format!("round {number} {path} {line}"), path, line)
+fn case(number: usize, path: &str, line: &str) -> StoryCase {
+    StoryCase::of(&format!("round {number} {path} {line}"), path, line)
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn generated_tokens_of_providers_are_found() {
         for (index, shape) in PROVIDERS.iter().enumerate() {
             let (path, line) = CARRIERS[(round + index) % CARRIERS.len()];
             let case = case(round, path, &line.replace("VALUE", shape));
-            let assessment = assess(&case.input(), &NoLicences);
+            let assessment = assess(&case.input(), &NoLicenceLookup);
             total += 1;
             let check = assessment.checks.iter().find(|check| check.id == "secrets").unwrap();
             if check.status != CheckStatus::Fail {
@@ -136,7 +136,7 @@ fn held_out_shapes_are_found_by_their_name() {
         for (path, line) in UNKNOWN {
             let case = case(round, path, line);
             total += 1;
-            let assessment = assess(&case.input(), &NoLicences);
+            let assessment = assess(&case.input(), &NoLicenceLookup);
             if !assessment.risk_level.blocks() {
                 missed.push(format!("{path} {}", expand(line, &case.name)));
             }
@@ -155,7 +155,7 @@ fn generated_look_alikes_pass() {
         for (path, line) in LOOK_ALIKES {
             let case = case(round, path, line);
             total += 1;
-            let assessment = assess(&case.input(), &NoLicences);
+            let assessment = assess(&case.input(), &NoLicenceLookup);
             if assessment.risk_level.blocks() {
                 wrong.push(format!("{path} {}\n{}", expand(line, &case.name), show(&assessment)));
             }
@@ -169,7 +169,7 @@ fn generated_look_alikes_pass() {
 
 #[test]
 fn the_generator_is_the_same_everywhere() {
-    assert_eq!(Random::of("x").text("abcdef", 8), Random::of("x").text("abcdef", 8));
+    assert_eq!(StoryRandom::of("x").text("abcdef", 8), StoryRandom::of("x").text("abcdef", 8));
     assert_eq!(expand("a «b|c» d", ""), "a bc d");
     assert_ne!(expand("«@hex32»", "1"), expand("«@hex32»", "2"));
 }

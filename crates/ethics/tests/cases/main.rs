@@ -9,13 +9,13 @@ mod generated;
 mod story;
 
 use holon_core::artifact::ethics::{CheckStatus, PrincipleImpact};
-use holon_ethics::{Assessment, Ethics, Gate, RiskLevel, assess, combine, gate};
-use story::{Case, Cases};
+use holon_ethics::{Assessment, EthicsDecision, EthicsReport, RiskLevel, assess, combine, gate};
+use story::{StoryCase, StoryCases};
 
 const LEAST_RECALL: f64 = 0.95;
 const MOST_FALSE: f64 = 0.05;
 
-fn load(kind: &str) -> Vec<(String, Case)> {
+fn load(kind: &str) -> Vec<(String, StoryCase)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -23,7 +23,7 @@ fn load(kind: &str) -> Vec<(String, Case)> {
     for file in files {
         let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
         let Some(group) = name.strip_prefix(kind) else { continue };
-        let cases: Cases = toml::from_str(&std::fs::read_to_string(&file).unwrap())
+        let cases: StoryCases = toml::from_str(&std::fs::read_to_string(&file).unwrap())
             .unwrap_or_else(|e| panic!("{name}: {e}"));
         all.extend(cases.case.into_iter().map(|case| (group.to_owned(), case)));
     }
@@ -31,10 +31,10 @@ fn load(kind: &str) -> Vec<(String, Case)> {
 }
 
 /// A model that approves of everything: what the checks do not stop would go out.
-fn yes() -> Ethics {
+fn yes() -> EthicsReport {
     let impact =
         PrincipleImpact { principle: "safety".into(), impact: "none".into(), rationale: "fine".into() };
-    Ethics {
+    EthicsReport {
         request_id: None,
         goal_id: None,
         risk_level: RiskLevel::Low,
@@ -53,7 +53,7 @@ fn goes_out(assessment: &Assessment) -> bool {
     [Some(Ok(yes())), None]
         .into_iter()
         .zip([true, false])
-        .any(|(model, strict)| gate(&combine(assessment, model, strict)) == Gate::Approved)
+        .any(|(model, strict)| gate(&combine(assessment, model, strict)) == EthicsDecision::Approved)
 }
 
 fn show(assessment: &Assessment) -> String {

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use holon_ethics::{ChangedFile, Dependency, Input, Licences};
+use holon_ethics::{AssessedFile, AssessmentInput, Dependency, LicenceLookup};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Cases {
-    pub case: Vec<Case>,
+pub(crate) struct StoryCases {
+    pub case: Vec<StoryCase>,
 }
 
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Case {
+pub(crate) struct StoryCase {
     pub name: String,
     /// The check that has to find it; clean cases have none.
     pub check: Option<String>,
@@ -29,27 +29,27 @@ pub(crate) struct Case {
     #[serde(default)]
     pub licences: BTreeMap<String, String>,
     #[serde(default)]
-    pub file: Vec<File>,
+    pub file: Vec<StoryFile>,
 }
 
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct File {
+pub(crate) struct StoryFile {
     pub path: String,
     pub before: Option<String>,
     pub after: Option<String>,
 }
 
-impl Licences for Case {
+impl LicenceLookup for StoryCase {
     fn licence(&self, dependency: &Dependency) -> Option<String> {
         self.licences.get(&dependency.name).cloned()
     }
 }
 
-impl Case {
+impl StoryCase {
     /// A change of one new file.
     pub(crate) fn of(name: &str, path: &str, after: &str) -> Self {
-        let file = File { path: path.into(), before: None, after: Some(after.into()) };
+        let file = StoryFile { path: path.into(), before: None, after: Some(after.into()) };
         Self {
             name: name.into(),
             check: None,
@@ -63,12 +63,12 @@ impl Case {
         }
     }
 
-    pub(crate) fn input(&self) -> Input {
-        let mut input = Input {
+    pub(crate) fn input(&self) -> AssessmentInput {
+        let mut input = AssessmentInput {
             request_id: Some("00000000-0000-4000-8000-000000000001".into()),
             goal: self.goal.clone().unwrap_or_else(|| "Improve the project".into()),
             project_licence: self.project.clone(),
-            ..Input::default()
+            ..AssessmentInput::default()
         };
         for file in &self.file {
             let text = |text: &Option<String>| text.as_ref().map(|text| expand(text, &self.name));
@@ -76,7 +76,7 @@ impl Case {
             input.patch.extend(diff(&file.path, before.as_deref(), after.as_deref()).into_bytes());
             // As a host does it: manifests come with their content, other files are in the patch alone.
             if holon_ethics::Ecosystem::of(&file.path).is_some() {
-                input.files.push(ChangedFile {
+                input.files.push(AssessedFile {
                     path: file.path.clone(),
                     before: before.map(String::into_bytes),
                     after: after.map(String::into_bytes),
@@ -149,7 +149,7 @@ fn pieces(text: &str) -> Vec<Result<String, String>> {
 }
 
 fn whole(inner: &str, seed: &str) -> String {
-    let mut random = Random::of(&format!("{seed}{inner}"));
+    let mut random = StoryRandom::of(&format!("{seed}{inner}"));
     inner
         .split('|')
         .map(|part| part.strip_prefix('@').map_or_else(|| part.to_owned(), |kind| random.make(kind)))
@@ -157,9 +157,9 @@ fn whole(inner: &str, seed: &str) -> String {
 }
 
 /// A small generator of numbers that is the same everywhere.
-pub(crate) struct Random(u64);
+pub(crate) struct StoryRandom(u64);
 
-impl Random {
+impl StoryRandom {
     pub(crate) fn of(seed: &str) -> Self {
         Self(
             seed.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -7,18 +7,18 @@ use std::io::{BufRead, BufReader, Read};
 use holon_core::manifest::AuditHead;
 use holon_host::HostError;
 use holon_store::AuditEntry;
-use holon_store::chain::{Checker, Head, Verified};
+use holon_store::chain::{ChainChecker, ChainHead, ChainVerdict};
 use rustix::fs::FlockOperation;
 use serde::Serialize;
 
 use super::lines::{self, LONGEST};
-use super::{Audit, MISSING};
+use super::{AuditTrail, MISSING};
 use crate::error::FlowError;
 
 /// What a check of the log came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum AuditVerdict {
     /// Every byte is as it was written, and none is missing.
     Whole {
         /// How many entries there are.
@@ -38,7 +38,10 @@ pub enum Verdict {
 }
 
 /// Checks the whole log against its own chain, the head beside it, and `heads` from manifests.
-pub fn verify(audit: &Audit, heads: impl IntoIterator<Item = AuditHead>) -> Result<Verdict, FlowError> {
+pub fn verify(
+    audit: &AuditTrail,
+    heads: impl IntoIterator<Item = AuditHead>,
+) -> Result<AuditVerdict, FlowError> {
     let mut known: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for head in heads.into_iter().chain(audit.written_down()) {
         known.entry(head.length).or_default().push(head.head);
@@ -46,8 +49,8 @@ pub fn verify(audit: &Audit, heads: impl IntoIterator<Item = AuditHead>) -> Resu
     let count = known.values().map(Vec::len).sum();
     let flat = known
         .iter()
-        .flat_map(|(seq, hashes)| hashes.iter().map(|hash| Head { seq: *seq, hash: hash.clone() }));
-    let mut checker = Checker::new(flat);
+        .flat_map(|(seq, hashes)| hashes.iter().map(|hash| ChainHead { seq: *seq, hash: hash.clone() }));
+    let mut checker = ChainChecker::new(flat);
     let file = match File::open(audit.path()) {
         Ok(file) => {
             // Whoever writes an entry this moment has half of it there.
@@ -68,7 +71,7 @@ pub fn verify(audit: &Audit, heads: impl IntoIterator<Item = AuditHead>) -> Resu
             break;
         }
         number += 1;
-        let broken = |problem: &str| Ok(Verdict::Broken { at: number, problem: problem.to_owned() });
+        let broken = |problem: &str| Ok(AuditVerdict::Broken { at: number, problem: problem.to_owned() });
         let Ok(entry) = serde_json::from_slice::<AuditEntry>(&bytes) else {
             return broken("it cannot be read");
         };
@@ -90,10 +93,10 @@ pub fn verify(audit: &Audit, heads: impl IntoIterator<Item = AuditHead>) -> Resu
         }
     }
     Ok(match checker.finish() {
-        Verified::Whole { head } => {
+        ChainVerdict::Whole { head } => {
             let (length, head) = head.map_or((0, String::new()), |head| (head.seq, head.hash));
-            Verdict::Whole { length, head, heads: count }
+            AuditVerdict::Whole { length, head, heads: count }
         }
-        Verified::Broken { at, problem } => Verdict::Broken { at, problem },
+        ChainVerdict::Broken { at, problem } => AuditVerdict::Broken { at, problem },
     })
 }

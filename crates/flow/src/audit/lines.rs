@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use holon_host::HostError;
 use holon_store::AuditEntry;
 
-use super::Audit;
+use super::AuditTrail;
 use crate::error::FlowError;
 
 /// The longest line that is read.
@@ -20,7 +20,7 @@ pub(super) fn line(entry: &AuditEntry) -> String {
 }
 
 /// All entries that can be read, in order; what is wrong with others is for `verify` to say.
-pub fn entries(audit: &Audit) -> Result<Vec<AuditEntry>, FlowError> {
+pub fn entries(audit: &AuditTrail) -> Result<Vec<AuditEntry>, FlowError> {
     let file = match File::open(audit.path()) {
         Ok(file) => file,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

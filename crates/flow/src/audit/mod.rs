@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use holon_core::manifest::AuditHead;
 use holon_host::store::write_atomic;
 use holon_host::{HostError, record};
-use holon_store::chain::{self, Head};
+use holon_store::chain::{self, ChainHead};
 use holon_store::{AuditEntry, AuditNote};
 use rustix::fs::FlockOperation;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
 
-pub use check::{Verdict, verify};
+pub use check::{AuditVerdict, verify};
 pub use lines::entries;
 
 /// How much of the end is read to find the last entry; entries are far smaller.
@@ -32,12 +32,12 @@ const MISSING: &str = "entries_missing";
 
 /// The log of one state folder.
 #[derive(Debug, Clone)]
-pub struct Audit {
+pub struct AuditTrail {
     log: PathBuf,
     head: PathBuf,
 }
 
-impl Audit {
+impl AuditTrail {
     /// The log in a state folder.
     pub fn of(state: &Path) -> Self {
         Self { log: state.join("audit.jsonl"), head: state.join("audit.head") }
@@ -78,7 +78,7 @@ impl Audit {
             let detail = json!({ "there_were": gone.length, "head": gone.head });
             let entry = chain::link(last.as_ref(), note("holon", MISSING, detail));
             text.push_str(&lines::line(&entry));
-            last = Some(Head { seq: entry.seq, hash: entry.hash });
+            last = Some(ChainHead { seq: entry.seq, hash: entry.hash });
         }
         let entry = chain::link(last.as_ref(), note(actor, action, detail));
         text.push_str(&lines::line(&entry));
@@ -94,7 +94,7 @@ impl Audit {
 
     /// The last entry. Half a line at the end is what a process left that died while writing; it was never part of
     /// the log, and goes, unless the head that was written down knows of it.
-    fn last(&self, file: &mut File) -> Result<Option<Head>, FlowError> {
+    fn last(&self, file: &mut File) -> Result<Option<ChainHead>, FlowError> {
         let io = || HostError::io("read", &self.log);
         let length = file.metadata().map_err(io())?.len();
         let from = length.saturating_sub(TAIL);
@@ -116,7 +116,7 @@ impl Audit {
         };
         let entry: AuditEntry = serde_json::from_slice(line)
             .map_err(|e| FlowError::Audit { path: self.log.clone(), message: e.to_string() })?;
-        Ok(Some(Head { seq: entry.seq, hash: entry.hash }))
+        Ok(Some(ChainHead { seq: entry.seq, hash: entry.hash }))
     }
 
     /// The head beside the log.
@@ -125,7 +125,7 @@ impl Audit {
     }
 
     /// The head that was written down, when the log does not reach it any more or ends otherwise.
-    fn gone(&self, last: Option<&Head>) -> Option<AuditHead> {
+    fn gone(&self, last: Option<&ChainHead>) -> Option<AuditHead> {
         let last = last?;
         let other =
             |head: &AuditHead| head.length > last.seq || (head.length == last.seq && head.head != last.hash);

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::*;
 
-fn log(entries: usize) -> (tempfile::TempDir, Audit) {
+fn log(entries: usize) -> (tempfile::TempDir, AuditTrail) {
     let folder = tempfile::tempdir().unwrap();
-    let audit = Audit::of(folder.path());
+    let audit = AuditTrail::of(folder.path());
     for n in 0..entries {
         audit
             .append("holon", "mode_started", json!({"mode": "review", "n": n, "text": "ä \"x\""}), false)
@@ -15,10 +15,10 @@ fn log(entries: usize) -> (tempfile::TempDir, Audit) {
     (folder, audit)
 }
 
-fn whole(audit: &Audit) -> (u64, usize) {
+fn whole(audit: &AuditTrail) -> (u64, usize) {
     match verify(audit, []).unwrap() {
-        Verdict::Whole { length, heads, .. } => (length, heads),
-        Verdict::Broken { at, problem } => panic!("{at}: {problem}"),
+        AuditVerdict::Whole { length, heads, .. } => (length, heads),
+        AuditVerdict::Broken { at, problem } => panic!("{at}: {problem}"),
     }
 }
 
@@ -40,7 +40,7 @@ fn inv_13_flipping_any_byte_is_detected_and_located() {
             let mut bad = good.clone();
             bad[at] ^= bits;
             fs::write(audit.path(), &bad).unwrap();
-            let Verdict::Broken { at: found, .. } = verify(&audit, []).unwrap() else {
+            let AuditVerdict::Broken { at: found, .. } = verify(&audit, []).unwrap() else {
                 panic!("byte {at} ({:?}) was changed by {bits:#x}, and nobody noticed", good[at] as char);
             };
             assert_eq!(found, line_of(at), "byte {at}, changed by {bits:#x}");
@@ -57,11 +57,11 @@ fn inv_13_a_missing_end_is_detected_also_when_the_head_beside_it_is_gone() {
         let cut: String = good.split_inclusive('\n').take(keep).collect();
         fs::write(audit.path(), cut).unwrap();
         let broken = verify(&audit, []).unwrap();
-        assert!(matches!(&broken, Verdict::Broken { at, .. } if *at == keep as u64 + 1), "{broken:?}");
+        assert!(matches!(&broken, AuditVerdict::Broken { at, .. } if *at == keep as u64 + 1), "{broken:?}");
     }
     fs::remove_file(audit.head_path()).unwrap();
     let broken = verify(&audit, [in_a_manifest]).unwrap();
-    assert!(matches!(broken, Verdict::Broken { at: 5, .. }), "{broken:?}");
+    assert!(matches!(broken, AuditVerdict::Broken { at: 5, .. }), "{broken:?}");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn inv_13_a_missing_end_is_not_hidden_by_going_on() {
         }
         audit.append("holon", "later", json!({}), false).unwrap();
         audit.append("holon", "and later", json!({}), false).unwrap();
-        let Verdict::Broken { at, .. } = verify(&audit, []).unwrap() else {
+        let AuditVerdict::Broken { at, .. } = verify(&audit, []).unwrap() else {
             panic!("{lines}: nobody noticed")
         };
         assert_eq!(at, lines as u64 + 1, "where what is missing would be");
@@ -135,7 +135,7 @@ proptest! {
         }
         prop_assume!(bad != good);
         fs::write(audit.path(), &bad).unwrap();
-        let noticed = matches!(verify(&audit, []).unwrap(), Verdict::Broken { .. });
+        let noticed = matches!(verify(&audit, []).unwrap(), AuditVerdict::Broken { .. });
         prop_assert!(noticed);
     }
 }

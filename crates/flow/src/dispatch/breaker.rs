@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 
 /// When a breaker opens, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
+pub struct BreakerRule {
     /// Failures in a row that open it.
     pub failures: u32,
     /// How long it stays open before a trial.
     pub cool_down: Duration,
 }
 
-impl Default for Rule {
+impl Default for BreakerRule {
     fn default() -> Self {
         Self { failures: 3, cool_down: Duration::from_secs(5 * 60) }
     }
@@ -31,7 +31,7 @@ impl Default for Rule {
 
 /// Where one task stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Breaker {
+pub struct CircuitBreaker {
     /// Failures since the last success.
     pub failures: u32,
     /// When it opened, or when the trial began, in milliseconds since 1970.
@@ -53,9 +53,9 @@ pub enum Admission {
     },
 }
 
-impl Breaker {
+impl CircuitBreaker {
     /// Decides about the next start. A trial takes the place of the opening, so that nobody else gets one meanwhile.
-    pub fn admit(&mut self, now_ms: u64, rule: Rule) -> Admission {
+    pub fn admit(&mut self, now_ms: u64, rule: BreakerRule) -> Admission {
         let Some(opened) = self.opened_at_ms else { return Admission::Go };
         let until_ms = opened.saturating_add(u64::try_from(rule.cool_down.as_millis()).unwrap_or(u64::MAX));
         // A clock that was set back must not keep it open for ever.
@@ -67,7 +67,7 @@ impl Breaker {
     }
 
     /// Takes note of how work ended.
-    pub fn record(&mut self, ok: bool, now_ms: u64, rule: Rule) {
+    pub fn record(&mut self, ok: bool, now_ms: u64, rule: BreakerRule) {
         if ok {
             *self = Self::default();
             return;
@@ -81,13 +81,13 @@ impl Breaker {
 
 /// The breakers of all tasks, one small file each.
 #[derive(Debug, Clone)]
-pub(crate) struct Breakers {
+pub(crate) struct CircuitBreakers {
     folder: PathBuf,
-    rule: Rule,
+    rule: BreakerRule,
 }
 
-impl Breakers {
-    pub(crate) fn new(state: &Path, rule: Rule) -> Self {
+impl CircuitBreakers {
+    pub(crate) fn new(state: &Path, rule: BreakerRule) -> Self {
         Self { folder: state.join("breakers"), rule }
     }
 
@@ -114,7 +114,11 @@ impl Breakers {
         self.folder.join(format!("{task}.json"))
     }
 
-    fn with<T>(&self, task: &TaskId, work: impl FnOnce(&mut Breaker, Rule) -> T) -> Result<T, HostError> {
+    fn with<T>(
+        &self,
+        task: &TaskId,
+        work: impl FnOnce(&mut CircuitBreaker, BreakerRule) -> T,
+    ) -> Result<T, HostError> {
         private_folder(&self.folder)?;
         let lock_path = self.folder.join("lock");
         let lock = File::options().create(true).append(true).open(&lock_path);
@@ -123,11 +127,11 @@ impl Breakers {
             .map_err(|e| HostError::io("lock", &lock_path)(e.into()))?;
         let path = self.file(task);
         // One that cannot be read counts as new: a broken file must not stop all work.
-        let mut breaker: Breaker =
+        let mut breaker: CircuitBreaker =
             fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         let before = breaker.clone();
         let result = work(&mut breaker, self.rule);
-        if breaker == Breaker::default() {
+        if breaker == CircuitBreaker::default() {
             match fs::remove_file(&path) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
                     return Err(HostError::io("remove", &path)(e));
@@ -155,11 +159,11 @@ mod tests {
 
     use super::*;
 
-    const RULE: Rule = Rule { failures: 3, cool_down: Duration::from_millis(100) };
+    const RULE: BreakerRule = BreakerRule { failures: 3, cool_down: Duration::from_millis(100) };
 
     #[test]
     fn three_failures_in_a_row_open_it_and_a_trial_closes_it() {
-        let mut breaker = Breaker::default();
+        let mut breaker = CircuitBreaker::default();
         for (ok, now) in [(false, 1), (false, 2), (true, 3), (false, 4), (false, 5)] {
             breaker.record(ok, now, RULE);
             assert_eq!(breaker.admit(now, RULE), Admission::Go);
@@ -173,14 +177,14 @@ mod tests {
         assert_eq!(breaker.admit(121, RULE), Admission::Refused { until_ms: 220 });
         assert_eq!(breaker.admit(220, RULE), Admission::Trial);
         breaker.record(true, 230, RULE);
-        assert_eq!((breaker.admit(231, RULE), &breaker), (Admission::Go, &Breaker::default()));
+        assert_eq!((breaker.admit(231, RULE), &breaker), (Admission::Go, &CircuitBreaker::default()));
     }
 
     #[test]
     fn it_outlives_the_process() {
         let folder = tempfile::tempdir().unwrap();
         let task: TaskId = "t-1".parse().unwrap();
-        let breakers = || Breakers::new(folder.path(), RULE);
+        let breakers = || CircuitBreakers::new(folder.path(), RULE);
         assert_eq!(breakers().refuses(&task, 1).unwrap(), None);
         for now in 1..=3 {
             breakers().record(&task, false, now).unwrap();
@@ -195,7 +199,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_never_open_longer_than_the_cool_down(steps in prop::collection::vec((any::<bool>(), 0u64..300), 1..40)) {
-            let (mut breaker, mut now) = (Breaker::default(), 1000);
+            let (mut breaker, mut now) = (CircuitBreaker::default(), 1000);
             for (ok, pause) in steps {
                 now += pause;
                 match breaker.admit(now, RULE) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holon_core::manifest::Manifest;
-use holon_core::mode_run::{Decision, Envelope, ModeResult};
+use holon_core::mode_run::{ModeDecision, ModeEnvelope, ModeResult};
 use holon_core::redact::Redactor;
 use holon_host::record::now;
 use holon_host::store::write_atomic;
@@ -33,7 +33,7 @@ impl RequestLog {
     /// The log of a new request. Nothing may fail because of it, so what cannot be written is left out.
     pub(super) fn new(
         folder: Option<PathBuf>,
-        envelope: &Envelope,
+        envelope: &ModeEnvelope,
         intent: &str,
         secrets: &[(String, String)],
     ) -> Self {
@@ -51,7 +51,7 @@ impl RequestLog {
     }
 
     /// The first line.
-    pub(super) fn begin(mut self, envelope: &Envelope) -> Self {
+    pub(super) fn begin(mut self, envelope: &ModeEnvelope) -> Self {
         self.line("begun", json!({ "envelope": envelope }));
         self
     }
@@ -82,7 +82,7 @@ impl RequestLog {
 
     /// The end of a request that was refused before anything started.
     pub(super) fn refused(&mut self, error: &str, duration_ms: u64) {
-        let decision = Decision::Escalate { reason: error.to_owned() };
+        let decision = ModeDecision::Escalate { reason: error.to_owned() };
         self.line(
             "refused",
             json!({

@@ -5,46 +5,46 @@ mod breaker;
 mod contract;
 mod ids;
 mod log;
+mod observed;
 mod parent;
 mod runner;
 mod settings;
-mod watched;
 
 use std::path::PathBuf;
 
 use holon_core::ids::{RequestId, TaskId};
 use holon_core::manifest::ContextFile;
-use holon_core::mode_run::{Decision, Envelope, Given, ModeResult, Permissions};
-use holon_core::outcome::{Outcome, Status};
+use holon_core::mode_run::{ModeDecision, ModeEnvelope, ModeInputs, ModeResult, Permissions};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::store::RunFolder;
-use holon_host::{Executor, Finished, Host, Places, RunContext, RunPlan, RunRequest};
+use holon_host::{Executor, FinishedRun, HolonFolders, Host, RunContext, RunPlan, RunRequest};
 use serde_json::json;
 
-use crate::audit::Audit;
+use crate::audit::AuditTrail;
 use crate::error::FlowError;
 use crate::sealed::{self, MANIFEST_SHA256, SEALED_SHA256};
 use log::RequestLog;
-use watched::{About, Tracing, Watched};
+use observed::{DispatchTrace, ObservedRequest, RequestDescription};
 
 pub(crate) use breaker::private_folder;
-pub use breaker::{Admission, Breaker, Rule};
+pub use breaker::{Admission, BreakerRule, CircuitBreaker};
 pub use ids::{new_request, new_task};
-pub use parent::Parent;
-pub use runner::{Capabilities, ModeContext, ModeRunner, Walled, runner};
-pub use settings::{Logs, Settings};
+pub use parent::ParentWork;
+pub use runner::{ModeCapabilities, ModeRunContext, ModeRunner, SandboxedMode, runner};
+pub use settings::{DispatchSettings, LogLocation};
 
 /// Routes work to modes; one per process is enough, and it can be shared between threads.
 #[derive(Debug, Clone)]
 pub struct Dispatcher {
-    places: Places,
+    places: HolonFolders,
     /// What holds for all calls; without, each goes by its own plan.
-    settings: Option<Settings>,
-    tracing: Tracing,
-    audit: Audit,
+    settings: Option<DispatchSettings>,
+    tracing: DispatchTrace,
+    audit: AuditTrail,
 }
 
 /// One piece of work for a mode.
-pub struct Call {
+pub struct DispatchCall {
     /// What is done; its mode says where it goes.
     pub plan: RunPlan,
     /// The task it belongs to, across retries.
@@ -52,17 +52,17 @@ pub struct Call {
     /// Which start this is, from 1.
     pub attempt: u32,
     /// Who asks, when it is other work.
-    pub parent: Option<Parent>,
+    pub parent: Option<ParentWork>,
 }
 
-impl Call {
+impl DispatchCall {
     /// Work of its own, asked for by a person or a program.
     pub fn new(plan: RunPlan) -> Self {
         Self { plan, task: new_task(), attempt: 1, parent: None }
     }
 
     /// Work that other work asks for: planned within what is handed down to it.
-    pub fn child(host: &Host, request: RunRequest, parent: Parent) -> Result<Self, FlowError> {
+    pub fn child(host: &Host, request: RunRequest, parent: ParentWork) -> Result<Self, FlowError> {
         let plan = parent::planned_child(host, request, &parent)?;
         Ok(Self { parent: Some(parent), ..Self::new(plan) })
     }
@@ -70,9 +70,9 @@ impl Call {
 
 /// What came of a piece of work.
 #[derive(Debug)]
-pub struct Dispatched {
+pub struct DispatchResult {
     /// The run.
-    pub finished: Finished,
+    pub finished: FinishedRun,
     /// What it means.
     pub result: ModeResult,
     /// Under which its log is found.
@@ -81,13 +81,13 @@ pub struct Dispatched {
 
 impl Dispatcher {
     /// Keeps logs, breakers and the audit log in the state folder of `places`.
-    pub fn new(places: Places) -> Self {
-        let audit = Audit::of(&places.state);
-        Self { places, settings: None, tracing: Tracing::new(), audit }
+    pub fn new(places: HolonFolders) -> Self {
+        let audit = AuditTrail::of(&places.state);
+        Self { places, settings: None, tracing: DispatchTrace::new(), audit }
     }
 
     /// The same with settings for all calls, whose workspaces may be copies of the one these were read for.
-    pub fn within(self, settings: Settings) -> Self {
+    pub fn within(self, settings: DispatchSettings) -> Self {
         Self { settings: Some(settings), ..self }
     }
 
@@ -103,12 +103,12 @@ impl Dispatcher {
     }
 
     /// The whole is over.
-    pub(crate) fn end_whole(&self, finished: &Finished, decision: Option<&Decision>) {
+    pub(crate) fn end_whole(&self, finished: &FinishedRun, decision: Option<&ModeDecision>) {
         self.tracing.end_whole(&finished.manifest, decision);
     }
 
     /// The audit log.
-    pub fn audit(&self) -> &Audit {
+    pub fn audit(&self) -> &AuditTrail {
         &self.audit
     }
 
@@ -116,14 +116,14 @@ impl Dispatcher {
     /// out. An error means that nothing was started.
     pub fn dispatch(
         &self,
-        call: Call,
+        call: DispatchCall,
         executor: &dyn Executor,
         context: RunContext<'_>,
-    ) -> Result<Dispatched, FlowError> {
-        let Call { mut plan, task, attempt, parent } = call;
+    ) -> Result<DispatchResult, FlowError> {
+        let DispatchCall { mut plan, task, attempt, parent } = call;
         let settings = match &self.settings {
             Some(settings) => settings.clone(),
-            None => Settings::of_plan(&plan)?,
+            None => DispatchSettings::of_plan(&plan)?,
         };
         if let Some(parent) = &parent {
             parent.check(&plan)?;
@@ -139,7 +139,7 @@ impl Dispatcher {
             "attempt": attempt, "asked_by": parent.as_ref().map(|parent| &parent.mode),
         });
         plan.audit = Some(self.audit.append("dispatcher", "mode_started", detail, false)?);
-        let mut watched = Watched::begin(&self.tracing, executor.observer(), &envelope.mode, attempt);
+        let mut watched = ObservedRequest::begin(&self.tracing, executor.observer(), &envelope.mode, attempt);
         let intent = plan.profile.model.intent.clone();
         let mut log = {
             let parts = [envelope.mode.as_str(), envelope.task_id.as_str(), envelope.request_id.as_str()];
@@ -148,14 +148,14 @@ impl Dispatcher {
             log.heard_by(watched.observer()).begin(&envelope)
         };
         let asked_by = parent.as_ref().map(|parent| parent.mode.as_str());
-        let about = About { envelope: &envelope, intent: &intent, attempt, asked_by };
+        let about = RequestDescription { envelope: &envelope, intent: &intent, attempt, asked_by };
         let runner = runner(&envelope.mode);
         let writes_allowed = plan.writes_allowed;
         let RunContext { sink, cancel, person, words } = context;
         let mut listening = watched.listening(sink);
         let run = RunContext { sink: &mut listening, cancel, person, words };
         let envelope = &envelope;
-        let finished = match runner.run(ModeContext { envelope, plan, executor, run }) {
+        let finished = match runner.run(ModeRunContext { envelope, plan, executor, run }) {
             Ok(finished) => finished,
             Err(error) => {
                 log.refused(&error.to_string(), watched.elapsed_ms());
@@ -168,7 +168,7 @@ impl Dispatcher {
         let noted = self.take_note(envelope, &finished, &result, &mut log, settings.breaker, weighed);
         watched.ended(&about, &finished.manifest, result.outcome, &result.decision);
         noted?;
-        Ok(Dispatched { finished, result, request_id: envelope.request_id.clone() })
+        Ok(DispatchResult { finished, result, request_id: envelope.request_id.clone() })
     }
 
     /// Adds to the log of an orchestration what became of its children.
@@ -177,7 +177,7 @@ impl Dispatcher {
         task: &TaskId,
         request: &str,
         children: serde_json::Value,
-        decision: &Decision,
+        decision: &ModeDecision,
     ) {
         // Planning that was refused has no log.
         if request.is_empty() {
@@ -190,8 +190,8 @@ impl Dispatcher {
     }
 
     /// Whether the task may start now.
-    fn admit(&self, task: &TaskId, rule: Rule) -> Result<(), FlowError> {
-        let breakers = breaker::Breakers::new(&self.places.state, rule);
+    fn admit(&self, task: &TaskId, rule: BreakerRule) -> Result<(), FlowError> {
+        let breakers = breaker::CircuitBreakers::new(&self.places.state, rule);
         match breakers.refuses(task, ids::now_ms())? {
             None => Ok(()),
             Some((failures, until_ms)) => {
@@ -203,19 +203,19 @@ impl Dispatcher {
 
     fn take_note(
         &self,
-        envelope: &Envelope,
-        finished: &Finished,
+        envelope: &ModeEnvelope,
+        finished: &FinishedRun,
         result: &ModeResult,
         log: &mut RequestLog,
-        rule: Rule,
+        rule: BreakerRule,
         weighed: bool,
     ) -> Result<(), FlowError> {
         let manifest = &finished.manifest;
-        let failed = result.outcome == Outcome::Failure;
+        let failed = result.outcome == RunOutcome::Failure;
         log.end(&finished.folder.join("output"), manifest, result);
         // Being stopped says nothing about the work.
-        if manifest.status != Status::Cancelled {
-            let breakers = breaker::Breakers::new(&self.places.state, rule);
+        if manifest.status != RunStatus::Cancelled {
+            let breakers = breaker::CircuitBreakers::new(&self.places.state, rule);
             breakers.record(&envelope.task_id, !failed, ids::now_ms())?;
         }
         // What a model reports to whoever weighs it against the host's own checks is no decision yet.
@@ -238,22 +238,22 @@ impl Dispatcher {
 }
 
 /// What a run means that ended while nobody watched.
-pub(crate) fn result_of(finished: &Finished) -> ModeResult {
+pub(crate) fn result_of(finished: &FinishedRun) -> ModeResult {
     contract::result(finished, &runner(&finished.manifest.mode).capabilities(), false, 1)
 }
 
-fn envelope(plan: &RunPlan, task: TaskId, permissions: Permissions) -> Envelope {
+fn envelope(plan: &RunPlan, task: TaskId, permissions: Permissions) -> ModeEnvelope {
     let files = plan.context.iter().map(|named| ContextFile {
         path: named.path.to_string_lossy().into_owned(),
         // What really reached the agent is in the manifest, with its digest.
         sha256: String::new(),
     });
-    Envelope {
+    ModeEnvelope {
         mode: plan.profile.name.clone(),
         request_id: new_request(),
         task_id: task,
         goal: plan.spec.goal.description.clone(),
-        context: Given {
+        context: ModeInputs {
             snapshot: plan.workspace.display().to_string(),
             constraints: plan.checks.clone(),
             artifacts: files.collect(),

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use holon_core::Span;
-use holon_core::mode::{Network, Profile};
+use holon_core::HumanDuration;
+use holon_core::mode::{NetworkReach, Profile};
 use holon_core::mode_run::{MAX_CHILDREN, MAX_DEPTH, Permissions, may_start};
 use holon_host::{Host, HostError, RunPlan, RunRequest, modes};
 
@@ -11,7 +11,7 @@ use crate::error::FlowError;
 
 /// Work that starts other work.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parent {
+pub struct ParentWork {
     /// Its mode, by the canonical name.
     pub mode: String,
     /// How deep it is itself; 0 for what a person asked for.
@@ -24,7 +24,7 @@ pub struct Parent {
     pub time: Option<Duration>,
 }
 
-impl Parent {
+impl ParentWork {
     /// Whether it may have this child.
     pub(super) fn check(&self, plan: &RunPlan) -> Result<(), FlowError> {
         if plan.writes_allowed {
@@ -59,16 +59,20 @@ impl Parent {
 }
 
 /// What a request may do: what its mode allows, made smaller by what is left.
-pub(super) fn permissions(profile: &Profile, parent: Option<&Parent>) -> Permissions {
+pub(super) fn permissions(profile: &Profile, parent: Option<&ParentWork>) -> Permissions {
     let own = Permissions::of(profile);
     match parent {
         None => own,
-        Some(parent) => own.within(parent.money, parent.time.map(Span::from)),
+        Some(parent) => own.within(parent.money, parent.time.map(HumanDuration::from)),
     }
 }
 
 /// Plans a child within what is left for it.
-pub(super) fn planned_child(host: &Host, request: RunRequest, parent: &Parent) -> Result<RunPlan, FlowError> {
+pub(super) fn planned_child(
+    host: &Host,
+    request: RunRequest,
+    parent: &ParentWork,
+) -> Result<RunPlan, FlowError> {
     let catalog = modes::catalog(&host.places, request.workspace.as_deref())?;
     let name = request.mode.as_deref().unwrap_or("execute");
     let profile = catalog.resolve(name).map_err(HostError::from)?;
@@ -98,7 +102,7 @@ pub(super) fn handed_down(asked: RunRequest, profile: &Profile, may: &Permission
         max_rounds: asked.max_rounds.map(|n| n.min(may.rounds)),
         max_output_mb: asked.max_output_mb.map(|n| n.min(limits.output_mb)),
         max_cost_usd: Some(asked.max_cost_usd.map_or(may.cost_usd, |m| m.min(may.cost_usd))),
-        network: asked.network.filter(|n| *n != Network::Host || !profile.promises_no_change()),
+        network: asked.network.filter(|n| *n != NetworkReach::Host || !profile.promises_no_change()),
         // These are for people, about a whole result.
         allow_writes: false,
         apply: false,
@@ -110,19 +114,19 @@ pub(super) fn handed_down(asked: RunRequest, profile: &Profile, may: &Permission
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use holon_core::mode::Catalog;
+    use holon_core::mode::ModeCatalog;
 
     use super::*;
 
     const SIX: [&str; 6] = ["orchestrate", "architect", "execute", "review", "debug", "ethical"];
 
-    fn parent(mode: &str) -> Parent {
-        Parent { mode: mode.into(), depth: 0, children: 0, money: None, time: None }
+    fn parent(mode: &str) -> ParentWork {
+        ParentWork { mode: mode.into(), depth: 0, children: 0, money: None, time: None }
     }
 
     #[test]
     fn inv_11_a_child_that_asks_for_more_gets_what_its_mode_allows_for_each_pair() {
-        let catalog = Catalog::builtin().unwrap();
+        let catalog = ModeCatalog::builtin().unwrap();
         for asks in SIX {
             for mode in SIX {
                 let profile = catalog.resolve(mode).unwrap();
@@ -133,8 +137,8 @@ mod tests {
                     mode: Some("execute".into()),
                     allow_writes: true,
                     apply: true,
-                    network: Some(Network::Host),
-                    timeout: Some(Span::from_secs(1 << 20)),
+                    network: Some(NetworkReach::Host),
+                    timeout: Some(HumanDuration::from_secs(1 << 20)),
                     max_rounds: Some(u64::MAX),
                     max_cost_usd: Some(1e9),
                     ..RunRequest::default()
@@ -155,14 +159,14 @@ mod tests {
 
     #[test]
     fn depth_children_and_budget_are_bounded() {
-        let check = |parent: Parent, expected: &str| {
+        let check = |parent: ParentWork, expected: &str| {
             let error = parent.check_mode("review").unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        check(Parent { depth: 3, ..parent("orchestrate") }, "at most 3 deep");
-        check(Parent { children: 16, ..parent("orchestrate") }, "16 children");
-        check(Parent { money: Some(0.0), ..parent("orchestrate") }, "budget");
-        check(Parent { time: Some(Duration::ZERO), ..parent("orchestrate") }, "budget");
-        assert!(Parent { depth: 2, children: 15, ..parent("orchestrate") }.check_mode("review").is_ok());
+        check(ParentWork { depth: 3, ..parent("orchestrate") }, "at most 3 deep");
+        check(ParentWork { children: 16, ..parent("orchestrate") }, "16 children");
+        check(ParentWork { money: Some(0.0), ..parent("orchestrate") }, "budget");
+        check(ParentWork { time: Some(Duration::ZERO), ..parent("orchestrate") }, "budget");
+        assert!(ParentWork { depth: 2, children: 15, ..parent("orchestrate") }.check_mode("review").is_ok());
     }
 }

@@ -6,29 +6,29 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holon_core::config::Config;
+use holon_core::config::ResolvedConfig;
 use holon_host::plan::BreakerLimits;
 use holon_host::{HostError, RunPlan};
 
-use super::breaker::{Rule, private_folder};
+use super::breaker::{BreakerRule, private_folder};
 
 /// What holds for one workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct DispatchSettings {
     /// When work that keeps failing is refused.
-    pub breaker: Rule,
+    pub breaker: BreakerRule,
     /// Where logs and reports of modes go.
-    pub logs: Logs,
+    pub logs: LogLocation,
 }
 
-impl Settings {
+impl DispatchSettings {
     /// From a plan.
     pub fn of_plan(plan: &RunPlan) -> Result<Self, HostError> {
         Self::from_parts(plan.breaker, plan.logs.clone(), &plan.workspace)
     }
 
     /// From a configuration that was read for this workspace.
-    pub fn of(config: &Config, workspace: &Path) -> Result<Self, HostError> {
+    pub fn of(config: &ResolvedConfig, workspace: &Path) -> Result<Self, HostError> {
         let breaker = BreakerLimits {
             failures: config.number("breaker.failures"),
             cool_down_seconds: config.number("breaker.cool_down_seconds"),
@@ -37,16 +37,16 @@ impl Settings {
     }
 
     fn from_parts(breaker: BreakerLimits, logs: Option<String>, workspace: &Path) -> Result<Self, HostError> {
-        let usual = Rule::default();
+        let usual = BreakerRule::default();
         let failures = breaker.failures.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
         let cool_down = breaker.cool_down_seconds.map(Duration::from_secs);
-        let breaker = Rule {
+        let breaker = BreakerRule {
             failures: failures.unwrap_or(usual.failures),
             cool_down: cool_down.unwrap_or(usual.cool_down),
         };
         let logs = match logs {
-            Some(folder) => Logs::Workspace { workspace: workspace.to_owned(), folder },
-            None => Logs::State,
+            Some(folder) => LogLocation::Workspace { workspace: workspace.to_owned(), folder },
+            None => LogLocation::State,
         };
         logs.check()?;
         Ok(Self { breaker, logs })
@@ -55,7 +55,7 @@ impl Settings {
 
 /// Where logs and reports of modes go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Logs {
+pub enum LogLocation {
     /// Below `logs` in the state folder.
     #[default]
     State,
@@ -68,7 +68,7 @@ pub enum Logs {
     },
 }
 
-impl Logs {
+impl LogLocation {
     /// Finds out before anything starts whether a link would lead the logs elsewhere.
     fn check(&self) -> Result<(), HostError> {
         let Self::Workspace { workspace, folder } = self else { return Ok(()) };
@@ -130,11 +130,12 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let (state, workspace) = (temp.path().join("state"), temp.path().join("work"));
         fs::create_dir_all(workspace.join("logs")).unwrap();
-        let logs = |folder: &str| Logs::Workspace { workspace: workspace.clone(), folder: folder.into() };
+        let logs =
+            |folder: &str| LogLocation::Workspace { workspace: workspace.clone(), folder: folder.into() };
         let made = logs("logs").folder(&state, &["review", "t-1", "r"]).unwrap();
         assert_eq!(made, workspace.join("logs/review/t-1/r"));
         assert!(made.is_dir() && !state.exists());
-        assert_eq!(Logs::State.folder(&state, &["a"]).unwrap(), state.join("logs/a"));
+        assert_eq!(LogLocation::State.folder(&state, &["a"]).unwrap(), state.join("logs/a"));
 
         // A link anywhere on the way ends it, and nothing is made behind it.
         let outside = temp.path().join("outside");

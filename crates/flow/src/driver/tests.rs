@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use holon_core::ids::RunId;
-use holon_core::outcome::Outcome;
+use holon_core::outcome::RunOutcome;
 
 use super::*;
 use crate::builtin;
 
 /// A world that remembers what was done to it, and dies at the given moment.
 #[derive(Default)]
-struct Play {
+struct PlayedFlow {
     /// What is on disk.
-    saved: Option<State>,
+    saved: Option<FlowState>,
     /// Every run that came to its end, with its step.
     finished: Vec<(String, RunId)>,
     /// How runs end, by step; success otherwise.
-    outcomes: BTreeMap<String, VecDeque<(Outcome, Status)>>,
+    outcomes: BTreeMap<String, VecDeque<(RunOutcome, RunStatus)>>,
     findings: u64,
-    answers: VecDeque<Answer>,
+    answers: VecDeque<GateAnswer>,
     messages: Vec<String>,
     told: Vec<String>,
     /// Moments left until the process dies.
@@ -30,7 +30,7 @@ struct Play {
     cost: f64,
 }
 
-impl Play {
+impl PlayedFlow {
     /// One moment passes; an error is death.
     fn moment(&mut self) -> Result<(), FlowError> {
         match &mut self.life {
@@ -47,13 +47,13 @@ impl Play {
         self.finished.iter().filter(|(name, _)| name == step).count()
     }
 
-    fn done(&self, state: &State, step: usize, run: &RunId) -> Done {
+    fn done(&self, state: &FlowState, step: usize, run: &RunId) -> FinishedStep {
         let name = &state.steps[step].name;
         let queue = self.outcomes.get(name);
         let nth = self.finished.iter().filter(|(n, _)| n == name).position(|(_, r)| r == run).unwrap_or(0);
         let (outcome, status) =
-            queue.and_then(|q| q.get(nth)).copied().unwrap_or((Outcome::Success, Status::Completed));
-        Done {
+            queue.and_then(|q| q.get(nth)).copied().unwrap_or((RunOutcome::Success, RunStatus::Completed));
+        FinishedStep {
             run: Some(run.clone()),
             status,
             outcome,
@@ -66,15 +66,15 @@ impl Play {
     }
 }
 
-impl World for Play {
-    fn save(&mut self, state: &State) -> Result<(), FlowError> {
+impl FlowWorld for PlayedFlow {
+    fn save(&mut self, state: &FlowState) -> Result<(), FlowError> {
         // Dying before and after the file is replaced are two different moments.
         self.moment()?;
         self.saved = Some(state.clone());
         self.moment()
     }
 
-    fn tell(&mut self, body: Body) {
+    fn tell(&mut self, body: EventBody) {
         let text = serde_json::to_value(&body).unwrap();
         let field = |key: &str| text[key].as_str().unwrap_or_default().to_owned();
         self.told
@@ -85,26 +85,32 @@ impl World for Play {
         self.cancelled
     }
 
-    fn ended_after_all(&mut self, state: &State, step: usize) -> Result<Option<Ran>, FlowError> {
-        let Progress::Running { run: Some(run) } = &state.steps[step].progress else { return Ok(None) };
+    fn ended_after_all(
+        &mut self,
+        state: &FlowState,
+        step: usize,
+    ) -> Result<Option<FinishedStepRun>, FlowError> {
+        let FlowStepProgress::Running { run: Some(run) } = &state.steps[step].progress else {
+            return Ok(None);
+        };
         let over = self.finished.iter().any(|(_, known)| known == run);
-        Ok(over.then(|| Ran { done: self.done(state, step, run), cost_usd: self.cost }))
+        Ok(over.then(|| FinishedStepRun { done: self.done(state, step, run), cost_usd: self.cost }))
     }
 
-    fn handed(&mut self, _state: &State, _step: usize) -> Result<BTreeMap<String, String>, FlowError> {
+    fn handed(&mut self, _state: &FlowState, _step: usize) -> Result<BTreeMap<String, String>, FlowError> {
         if self.tampered {
             return Err(FlowError::Changed { path: "plan/plan.md".into() });
         }
         Ok(BTreeMap::new())
     }
 
-    fn run(&mut self, state: &mut State, step: usize) -> Result<Ran, FlowError> {
+    fn run(&mut self, state: &mut FlowState, step: usize) -> Result<FinishedStepRun, FlowError> {
         self.started += 1;
         let run = RunId::from_parts(u64::from(self.started), [7; 4]);
         let name = state.steps[step].name.clone();
         self.messages.extend(state.steps[step].messages.iter().map(|m| format!("{name}: {m}")));
         state.steps[step].runs.push(run.clone());
-        state.steps[step].progress = Progress::Running { run: Some(run.clone()) };
+        state.steps[step].progress = FlowStepProgress::Running { run: Some(run.clone()) };
         self.moment()?;
         self.saved = Some(state.clone());
         self.moment()?;
@@ -113,27 +119,32 @@ impl World for Play {
         }
         self.finished.push((name, run.clone()));
         self.moment()?;
-        Ok(Ran { done: self.done(state, step, &run), cost_usd: self.cost })
+        Ok(FinishedStepRun { done: self.done(state, step, &run), cost_usd: self.cost })
     }
 
-    fn look(&mut self, state: &State, step: usize) -> Result<Done, FlowError> {
+    fn look(&mut self, state: &FlowState, step: usize) -> Result<FinishedStep, FlowError> {
         self.moment()?;
-        Ok(Done { run: None, ..self.done(state, step, &RunId::from_parts(0, [0; 4])) })
+        Ok(FinishedStep { run: None, ..self.done(state, step, &RunId::from_parts(0, [0; 4])) })
     }
 
-    fn ask(&mut self, _state: &State, _step: usize) -> Result<Answer, FlowError> {
+    fn ask(&mut self, _state: &FlowState, _step: usize) -> Result<GateAnswer, FlowError> {
         self.moment()?;
-        Ok(self.answers.pop_front().unwrap_or(Answer::Stop))
+        Ok(self.answers.pop_front().unwrap_or(GateAnswer::Stop))
     }
 }
 
-fn begin(name: &str) -> (Definition, State) {
+fn begin(name: &str) -> (FlowDefinition, FlowState) {
     let definition = builtin::find(name).unwrap().unwrap();
-    let state = State::new(RunId::from_parts(0, [0; 4]), &definition, serde_json::Value::Null);
+    let state = FlowState::new(RunId::from_parts(0, [0; 4]), &definition, serde_json::Value::Null);
     (definition, state)
 }
 
-fn go(definition: &Definition, state: State, gates: GateMode, play: &mut Play) -> Option<Ended> {
+fn go(
+    definition: &FlowDefinition,
+    state: FlowState,
+    gates: GateMode,
+    play: &mut PlayedFlow,
+) -> Option<FlowEnd> {
     let mut state = state;
     drive(definition, &mut state, gates, play).ok().and(state.ended)
 }
@@ -144,8 +155,8 @@ fn both_flows_go_through() {
         [("plan-then-execute", vec!["plan", "execute"]), ("review-fix", vec!["review", "execute"])]
     {
         let (definition, state) = begin(name);
-        let mut play = Play { findings: 2, ..Play::default() };
-        assert_eq!(go(&definition, state, GateMode::Auto, &mut play), Some(Ended::Complete));
+        let mut play = PlayedFlow { findings: 2, ..PlayedFlow::default() };
+        assert_eq!(go(&definition, state, GateMode::Auto, &mut play), Some(FlowEnd::Complete));
         let ran: Vec<&str> = play.finished.iter().map(|(step, _)| step.as_str()).collect();
         assert_eq!(ran, expected);
     }
@@ -154,7 +165,10 @@ fn both_flows_go_through() {
 #[test]
 fn everything_is_told_in_order() {
     let (definition, state) = begin("plan-then-execute");
-    let mut play = Play { answers: [Answer::Go { comment: Some("go".into()) }].into(), ..Play::default() };
+    let mut play = PlayedFlow {
+        answers: [GateAnswer::Go { comment: Some("go".into()) }].into(),
+        ..PlayedFlow::default()
+    };
     go(&definition, state, GateMode::Ask, &mut play);
     assert_eq!(
         play.told,
@@ -182,15 +196,19 @@ fn a_kill_at_any_moment_repeats_no_finished_step() {
         let mut deaths = 0;
         for life in 0.. {
             let (definition, state) = begin(name);
-            let go_on = Answer::Go { comment: None };
-            let mut play =
-                Play { findings: 1, answers: vec![go_on; 9].into(), life: Some(life), ..Play::default() };
+            let go_on = GateAnswer::Go { comment: None };
+            let mut play = PlayedFlow {
+                findings: 1,
+                answers: vec![go_on; 9].into(),
+                life: Some(life),
+                ..PlayedFlow::default()
+            };
             let mut ended = go(&definition, state.clone(), gates, &mut play);
             let died = ended.is_none();
             deaths += usize::from(died);
             play.life = None;
             let mut rounds = 0;
-            while ended != Some(Ended::Complete) {
+            while ended != Some(FlowEnd::Complete) {
                 let mut saved = play.saved.clone().unwrap_or_else(|| state.clone());
                 saved.sealed = ended.is_some();
                 let resumed = saved.resumed(&definition, None).expect("it is not over");
@@ -217,14 +235,14 @@ fn a_kill_at_any_moment_repeats_no_finished_step() {
 #[test]
 fn a_failed_step_ends_the_flow_and_is_the_one_tried_anew() {
     let (definition, state) = begin("plan-then-execute");
-    let mut play = Play::default();
-    play.outcomes.insert("plan".into(), [(Outcome::Failure, Status::Timeout)].into());
+    let mut play = PlayedFlow::default();
+    play.outcomes.insert("plan".into(), [(RunOutcome::Failure, RunStatus::Timeout)].into());
     let ended = go(&definition, state, GateMode::Auto, &mut play);
-    assert_eq!(ended, Some(Ended::Failed { step: "plan".into(), error: None }));
+    assert_eq!(ended, Some(FlowEnd::Failed { step: "plan".into(), error: None }));
     assert_eq!(play.runs_of("execute"), 0);
     let resumed = play.saved.clone().unwrap().resumed(&definition, Some("again".into())).unwrap();
     play.outcomes.clear();
-    assert_eq!(go(&definition, resumed, GateMode::Auto, &mut play), Some(Ended::Complete));
+    assert_eq!(go(&definition, resumed, GateMode::Auto, &mut play), Some(FlowEnd::Complete));
     assert_eq!((play.runs_of("plan"), play.runs_of("execute")), (2, 1));
     assert_eq!(play.messages, ["plan: again"]);
 }
@@ -233,12 +251,12 @@ fn a_failed_step_ends_the_flow_and_is_the_one_tried_anew() {
 fn a_stop_keeps_everything_and_passes_the_message_on() {
     for gates in [GateMode::Stop, GateMode::Ask] {
         let (definition, state) = begin("plan-then-execute");
-        let mut play = Play::default();
-        let stopped = Some(Ended::Stopped { step: "execute".into() });
+        let mut play = PlayedFlow::default();
+        let stopped = Some(FlowEnd::Stopped { step: "execute".into() });
         assert_eq!(go(&definition, state, gates, &mut play), stopped);
-        let stopped = State { sealed: true, ..play.saved.clone().unwrap() };
+        let stopped = FlowState { sealed: true, ..play.saved.clone().unwrap() };
         let resumed = stopped.resumed(&definition, Some("mind the gap".into())).unwrap();
-        assert_eq!(go(&definition, resumed, gates, &mut play), Some(Ended::Complete));
+        assert_eq!(go(&definition, resumed, gates, &mut play), Some(FlowEnd::Complete));
         assert_eq!((play.runs_of("plan"), play.runs_of("execute")), (1, 1));
         assert_eq!(play.messages, ["execute: mind the gap"]);
     }
@@ -247,34 +265,34 @@ fn a_stop_keeps_everything_and_passes_the_message_on() {
 #[test]
 fn cancelling_in_a_step_or_at_the_gate_can_be_gone_on_from() {
     let (definition, state) = begin("plan-then-execute");
-    let mut play = Play { cancel_in: Some("execute".into()), ..Play::default() };
-    play.outcomes.insert("execute".into(), [(Outcome::Failure, Status::Cancelled)].into());
-    assert_eq!(go(&definition, state.clone(), GateMode::Auto, &mut play), Some(Ended::Cancelled));
+    let mut play = PlayedFlow { cancel_in: Some("execute".into()), ..PlayedFlow::default() };
+    play.outcomes.insert("execute".into(), [(RunOutcome::Failure, RunStatus::Cancelled)].into());
+    assert_eq!(go(&definition, state.clone(), GateMode::Auto, &mut play), Some(FlowEnd::Cancelled));
     (play.cancelled, play.cancel_in) = (false, None);
     let resumed = play.saved.clone().unwrap().resumed(&definition, None).unwrap();
     assert_eq!(
         go(&definition, resumed, GateMode::Stop, &mut play),
-        Some(Ended::Complete),
+        Some(FlowEnd::Complete),
         "the gate was open"
     );
     assert_eq!((play.runs_of("plan"), play.runs_of("execute")), (1, 2));
 
-    let mut play = Play { answers: [Answer::Cancelled].into(), ..Play::default() };
-    assert_eq!(go(&definition, state, GateMode::Ask, &mut play), Some(Ended::Cancelled));
+    let mut play = PlayedFlow { answers: [GateAnswer::Cancelled].into(), ..PlayedFlow::default() };
+    assert_eq!(go(&definition, state, GateMode::Ask, &mut play), Some(FlowEnd::Cancelled));
     let resumed = play.saved.clone().unwrap().resumed(&definition, None).unwrap();
-    let stopped = Some(Ended::Stopped { step: "execute".into() });
+    let stopped = Some(FlowEnd::Stopped { step: "execute".into() });
     assert_eq!(go(&definition, resumed, GateMode::Stop, &mut play), stopped, "nobody has opened it");
 }
 
 #[test]
 fn what_was_changed_behind_its_back_is_not_used() {
     let (definition, state) = begin("plan-then-execute");
-    let mut play = Play { answers: [Answer::Go { comment: None }].into(), ..Play::default() };
+    let mut play = PlayedFlow { answers: [GateAnswer::Go { comment: None }].into(), ..PlayedFlow::default() };
     go(&definition, state, GateMode::Stop, &mut play);
-    let stopped = State { sealed: true, ..play.saved.clone().unwrap() };
+    let stopped = FlowState { sealed: true, ..play.saved.clone().unwrap() };
     let resumed = stopped.resumed(&definition, None).unwrap();
     play.tampered = true;
-    let Some(Ended::Failed { step, error: Some(error) }) =
+    let Some(FlowEnd::Failed { step, error: Some(error) }) =
         go(&definition, resumed, GateMode::Stop, &mut play)
     else {
         panic!("it was used")
@@ -284,15 +302,15 @@ fn what_was_changed_behind_its_back_is_not_used() {
     // Put back as it was, the flow goes on.
     play.tampered = false;
     let resumed = play.saved.clone().unwrap().resumed(&definition, None).unwrap();
-    assert_eq!(go(&definition, resumed, GateMode::Stop, &mut play), Some(Ended::Complete));
+    assert_eq!(go(&definition, resumed, GateMode::Stop, &mut play), Some(FlowEnd::Complete));
 }
 
 #[test]
 fn money_is_counted_over_all_steps() {
     let (definition, mut state) = begin("plan-then-execute");
     state.max_cost_usd = Some(1.0);
-    let mut play = Play { cost: 1.5, ..Play::default() };
+    let mut play = PlayedFlow { cost: 1.5, ..PlayedFlow::default() };
     let ended = go(&definition, state, GateMode::Auto, &mut play);
-    assert_eq!(ended, Some(Ended::OutOfMoney { step: "execute".into() }));
+    assert_eq!(ended, Some(FlowEnd::OutOfMoney { step: "execute".into() }));
     assert_eq!(play.runs_of("execute"), 0);
 }

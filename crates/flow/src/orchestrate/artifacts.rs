@@ -1,10 +1,10 @@
 //! Artifacts a spec asks of an orchestration: which task hands them over, and whether they came.
 
-use holon_core::manifest::{Artifact, ErrorInfo};
-use holon_core::spec::WantedArtifact;
+use holon_core::manifest::{ArtifactRecord, ErrorInfo};
+use holon_core::spec::RequestedArtifact;
 
 use super::graph::CHECK;
-use super::state::State;
+use super::state::OrchestrationState;
 
 /// What an orchestration makes itself, or takes from whichever task makes it.
 const OF_THE_WHOLE: [&str; 9] = [
@@ -21,7 +21,7 @@ const OF_THE_WHOLE: [&str; 9] = [
 
 /// The task that hands over what the spec asks for besides: the last one that writes code, else the last that makes
 /// anything at all.
-pub(super) fn handed_over_by(state: &State) -> Option<usize> {
+pub(super) fn handed_over_by(state: &OrchestrationState) -> Option<usize> {
     let mode = |at: &usize| state.nodes[*at].task.mode.as_str();
     let all = || (0..state.nodes.len()).rev();
     all()
@@ -31,14 +31,14 @@ pub(super) fn handed_over_by(state: &State) -> Option<usize> {
 }
 
 /// The artifacts of a spec that one task hands over.
-pub(super) fn for_a_task(wanted: &[WantedArtifact]) -> Vec<WantedArtifact> {
+pub(super) fn for_a_task(wanted: &[RequestedArtifact]) -> Vec<RequestedArtifact> {
     wanted.iter().filter(|artifact| !OF_THE_WHOLE.contains(&artifact.path.as_str())).cloned().collect()
 }
 
 /// Holds what came against what was asked for: marks what is required, and tells what is missing or wrong.
 pub(super) fn judge(
-    wanted: &[WantedArtifact],
-    rows: &mut Vec<Artifact>,
+    wanted: &[RequestedArtifact],
+    rows: &mut Vec<ArtifactRecord>,
     bytes_of: impl Fn(&str) -> Option<Vec<u8>>,
 ) -> Option<ErrorInfo> {
     let mut error = None;
@@ -55,7 +55,7 @@ pub(super) fn judge(
                 row.valid &= problems.is_empty();
                 row.problems.append(&mut problems.clone());
             }
-            None if artifact.required => rows.push(Artifact {
+            None if artifact.required => rows.push(ArtifactRecord {
                 path: path.to_owned(),
                 sha256: None,
                 bytes: 0,
@@ -79,13 +79,13 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn wanted(path: &str, required: bool) -> WantedArtifact {
-        WantedArtifact { path: path.into(), required, schema: None }
+    fn wanted(path: &str, required: bool) -> RequestedArtifact {
+        RequestedArtifact { path: path.into(), required, schema: None }
     }
 
     #[test]
     fn inv_19_what_a_spec_asks_of_the_whole_is_there_or_told() {
-        let row = Artifact {
+        let row = ArtifactRecord {
             path: "report.json".into(),
             sha256: Some("x".into()),
             bytes: 2,
@@ -99,7 +99,7 @@ mod tests {
         assert!(rows.len() == 1 && rows[0].required);
         let error = judge(&[wanted("other.md", true)], &mut rows, there).unwrap();
         assert!(error.message.contains("other.md") && !rows[1].valid, "{error:?}");
-        let schema: WantedArtifact = serde_json::from_value(
+        let schema: RequestedArtifact = serde_json::from_value(
             serde_json::json!({"path": "report.json", "schema": {"required": ["id"]}}),
         )
         .unwrap();

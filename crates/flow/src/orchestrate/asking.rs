@@ -4,46 +4,48 @@
 use std::fs;
 use std::path::Path;
 
-use holon_core::artifact::orchestration::Graph;
-use holon_core::event::{Body, Event as RunEvent};
-use holon_core::outcome::{Outcome, Status};
+use holon_core::artifact::orchestration::OrchestrationGraph;
+use holon_core::event::{EventBody, RunEvent};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::store::RunFolder;
-use holon_host::{Finished, RunContext};
+use holon_host::{FinishedRun, RunContext};
 
 use super::brief;
-use super::child::{self, Child};
+use super::child_builder::{self, ChildRequest};
 use super::children::{attempt, plain_end, relative};
-use super::drive::Drive;
+use super::drive::OrchestrationDriver;
 use super::graph;
-use super::planner::{Event, apply};
-use super::state::{Answer, AttemptEnd, Ended, Planned, Purpose, State};
-use crate::dispatch::Call;
+use super::planner::{OrchestrationEvent, apply};
+use super::state::{
+    AttemptEnd, AttemptPurpose, OrchestrationEnd, OrchestrationState, PlanOrigin, ReplanAnswer,
+};
+use crate::dispatch::DispatchCall;
 use crate::error::FlowError;
 
-impl Drive<'_, '_> {
+impl OrchestrationDriver<'_, '_> {
     /// Has the goal split; what the model hands over was checked, and mended once, by the run itself.
-    pub(super) fn plan(&mut self, state: &mut State) -> Result<(), FlowError> {
+    pub(super) fn plan(&mut self, state: &mut OrchestrationState) -> Result<(), FlowError> {
         let workspace = self.workspace.clone();
-        let child = child::planner(&self.nursery(), state, &workspace, None)?;
+        let child = child_builder::planner(&self.child_builder(), state, &workspace, None)?;
         match self.ask(state, child, &workspace)? {
-            Ok(end) if end.status == Status::Cancelled => state.ended = Some(Ended::Cancelled),
+            Ok(end) if end.status == RunStatus::Cancelled => state.ended = Some(OrchestrationEnd::Cancelled),
             Ok(end) => self.take_plan(state, &end),
-            Err((kind, reason)) => apply(state, Event::PlanFailed { kind, reason }),
+            Err((kind, reason)) => apply(state, OrchestrationEvent::PlanFailed { kind, reason }),
         }
         Ok(())
     }
 
     /// Has the rest of the work planned again.
-    pub(super) fn replan(&mut self, state: &mut State, node: usize) -> Result<(), FlowError> {
-        apply(state, Event::Replanning { node });
+    pub(super) fn replan(&mut self, state: &mut OrchestrationState, node: usize) -> Result<(), FlowError> {
+        apply(state, OrchestrationEvent::Replanning { node });
         self.save(state)?;
         let base = self.trunk.base(&state.merges)?;
         let changes = self.changes(state)?.patch;
         let files = brief::files(state, node, self.time_left(state), self.held.path(), &changes)?;
-        let child = child::planner(&self.nursery(), state, &base, Some(&files))?;
+        let child = child_builder::planner(&self.child_builder(), state, &base, Some(&files))?;
         match self.ask(state, child, &base)? {
             // Whoever goes on asks again.
-            Ok(end) if end.status == Status::Cancelled => state.ended = Some(Ended::Cancelled),
+            Ok(end) if end.status == RunStatus::Cancelled => state.ended = Some(OrchestrationEnd::Cancelled),
             Ok(end) => self.take_replan(state, &end),
             Err((_, problem)) => self.replanned(state, Err(problem)),
         }
@@ -51,22 +53,22 @@ impl Drive<'_, '_> {
     }
 
     /// Brings only what is done to its end.
-    pub(super) fn leave(&mut self, state: &mut State, node: Option<usize>) {
-        apply(state, Event::Left { node });
+    pub(super) fn leave(&mut self, state: &mut OrchestrationState, node: Option<usize>) {
+        apply(state, OrchestrationEvent::Left { node });
         self.tell_left(state);
     }
 
     /// Runs the planner. An error is why it could not be started: a stable short word and a sentence.
     fn ask(
         &mut self,
-        state: &mut State,
-        child: Child,
+        state: &mut OrchestrationState,
+        child: ChildRequest,
         base: &Path,
     ) -> Result<Result<AttemptEnd, (String, String)>, FlowError> {
         let number = state.planning.len() as u32 + 1;
         let (step, mode) = ("orchestrate".to_owned(), child.mode);
-        self.journal.emit(Body::StepStarted { step, mode: Some(mode.clone()), attempt: number });
-        state.planning.push(attempt(Purpose::Task, &mode));
+        self.journal.emit(EventBody::StepStarted { step, mode: Some(mode.clone()), attempt: number });
+        state.planning.push(attempt(AttemptPurpose::Task, &mode));
         self.save(state)?;
         let host = (self.host)(self.inside());
         let (money, time) = (state.money_left(), self.time_left(state));
@@ -79,7 +81,7 @@ impl Drive<'_, '_> {
         let runs = self.held.runs_of(self.places, base);
         let (journal, held, cancel) = (&mut self.journal, &self.held, self.cancel);
         let mut pass = |event: &RunEvent| {
-            if matches!(event.body, Body::RunStarted { .. })
+            if matches!(event.body, EventBody::RunStarted { .. })
                 && let Some(asked) = state.planning.last_mut()
             {
                 asked.run = Some(event.run.clone());
@@ -91,7 +93,7 @@ impl Drive<'_, '_> {
         };
         let dispatcher = self.dispatcher;
         let asked = planned.and_then(|plan| {
-            let call = Call { task, attempt: number, ..Call::new(plan) };
+            let call = DispatchCall { task, attempt: number, ..DispatchCall::new(plan) };
             dispatcher.dispatch(call, &host, RunContext::new(&mut pass, cancel))
         });
         let done = match asked {
@@ -109,14 +111,14 @@ impl Drive<'_, '_> {
     }
 
     /// Takes note of the end of a run that planned.
-    fn asked(&mut self, state: &mut State, end: &AttemptEnd) {
+    fn asked(&mut self, state: &mut OrchestrationState, end: &AttemptEnd) {
         state.spent_usd += end.cost_usd.max(0.0);
         let last = state.planning.last_mut();
         let step_run = last.as_ref().and_then(|last| last.run.clone());
         if let Some(last) = last {
             last.end = Some(end.clone());
         }
-        self.journal.emit(Body::StepFinished {
+        self.journal.emit(EventBody::StepFinished {
             step: "orchestrate".into(),
             step_run,
             outcome: end.outcome,
@@ -125,16 +127,16 @@ impl Drive<'_, '_> {
     }
 
     /// A run that planned when the process before ended: what it answered counts, if it did.
-    pub(super) fn settle_plan(&mut self, state: &mut State) {
+    pub(super) fn settle_plan(&mut self, state: &mut OrchestrationState) {
         let Some(last) = state.planning.last().filter(|attempt| attempt.end.is_none()) else { return };
         let Some(at) = &last.folder else { return };
         let folder = RunFolder::open(self.held.own(at));
         let over = folder.record().is_ok_and(|record| record.finished);
         let Some(manifest) = folder.manifest().filter(|_| over) else { return };
-        if matches!(manifest.status, Status::Interrupted | Status::Cancelled) {
+        if matches!(manifest.status, RunStatus::Interrupted | RunStatus::Cancelled) {
             return;
         }
-        let finished = Finished { manifest, folder: folder.path().to_owned(), out: None, applied: None };
+        let finished = FinishedRun { manifest, folder: folder.path().to_owned(), out: None, applied: None };
         let end = plain_end(&finished, &crate::dispatch::result_of(&finished));
         let again = state.replans.last().is_some_and(|replan| replan.answer.is_none());
         if state.planned.is_none() {
@@ -147,43 +149,43 @@ impl Drive<'_, '_> {
     }
 
     /// The plan of the run that was asked last, if it is sound.
-    fn answer(&self, state: &State, end: &AttemptEnd) -> Option<Graph> {
+    fn answer(&self, state: &OrchestrationState, end: &AttemptEnd) -> Option<OrchestrationGraph> {
         let at = state.planning.last().and_then(|attempt| attempt.folder.as_ref())?;
         let bytes = fs::read(self.held.own(at).join("output/orchestration.json")).ok()?;
-        let graph = serde_json::from_slice::<Graph>(&bytes).ok()?;
-        (end.outcome == Outcome::Success && graph.check().is_empty()).then_some(graph)
+        let graph = serde_json::from_slice::<OrchestrationGraph>(&bytes).ok()?;
+        (end.outcome == RunOutcome::Success && graph.check().is_empty()).then_some(graph)
     }
 
     /// A plan that is sound is taken; where the model planned nothing, the usual one is. Other troubles are no plan.
-    fn take_plan(&mut self, state: &mut State, end: &AttemptEnd) {
+    fn take_plan(&mut self, state: &mut OrchestrationState, end: &AttemptEnd) {
         // There is nothing yet that could be kept, or be left.
         let graph = self.answer(state, end).filter(|graph| graph.kept.is_empty() && graph.stop.is_none());
         let kind = end.error.as_ref().map_or("", |(kind, _)| kind.as_str());
-        let planless = end.outcome == Outcome::Success || kind.starts_with("artifact");
+        let planless = end.outcome == RunOutcome::Success || kind.starts_with("artifact");
         match graph {
             Some(graph) => {
-                let by = Planned { by_model: true, problem: None };
-                apply(state, Event::Planned { graph, by });
+                let by = PlanOrigin { by_model: true, problem: None };
+                apply(state, OrchestrationEvent::Planned { graph, by });
             }
             None if planless => {
                 let problem = end.error.as_ref().map(|(_, message)| message.clone());
                 let problem = problem.or_else(|| Some("the model made no plan that could be used".into()));
                 let message = "there is no usable plan of the model; taking architect, code, review, ethical";
-                self.journal.emit(Body::Warning { message: message.into() });
-                let by = Planned { by_model: false, problem };
-                apply(state, Event::Planned { graph: graph::usual(&state.goal), by });
+                self.journal.emit(EventBody::Warning { message: message.into() });
+                let by = PlanOrigin { by_model: false, problem };
+                apply(state, OrchestrationEvent::Planned { graph: graph::usual(&state.goal), by });
             }
             None => {
                 let (kind, reason) =
                     end.error.clone().unwrap_or_else(|| ("plan".into(), "there is no plan".into()));
-                apply(state, Event::PlanFailed { kind, reason });
+                apply(state, OrchestrationEvent::PlanFailed { kind, reason });
             }
         }
         self.tell_plan(state);
     }
 
     /// What a run that planned the rest answered; nobody else plans it when that cannot be used.
-    fn take_replan(&mut self, state: &mut State, end: &AttemptEnd) {
+    fn take_replan(&mut self, state: &mut OrchestrationState, end: &AttemptEnd) {
         let problem = || {
             let told = end.error.as_ref().map(|(_, message)| message.clone());
             told.unwrap_or_else(|| "there is no plan that could be used".into())
@@ -192,29 +194,29 @@ impl Drive<'_, '_> {
         self.replanned(state, answer);
     }
 
-    fn replanned(&mut self, state: &mut State, answer: Result<Graph, String>) {
+    fn replanned(&mut self, state: &mut OrchestrationState, answer: Result<OrchestrationGraph, String>) {
         let run = state.planning.last().and_then(|attempt| attempt.run.clone());
-        apply(state, Event::Replanned { run, answer });
+        apply(state, OrchestrationEvent::Replanned { run, answer });
         let Some(replan) = state.replans.last() else { return };
-        self.journal.emit(Body::Replanned {
+        self.journal.emit(EventBody::Replanned {
             number: state.replans.len() as u32,
             after: replan.after_task.clone(),
             reason: replan.reason.clone(),
             kept: replan.kept.clone(),
             dropped: replan.dropped.clone(),
             added: replan.added.clone(),
-            no_plan: replan.answer.as_ref().and_then(Answer::no_plan).map(str::to_owned),
+            no_plan: replan.answer.as_ref().and_then(ReplanAnswer::no_plan).map(str::to_owned),
         });
         self.tell_left(state);
         self.tell_plan(state);
     }
 
     /// Says that only a part goes on.
-    fn tell_left(&mut self, state: &State) {
+    fn tell_left(&mut self, state: &OrchestrationState) {
         let Some(left) = &state.left else { return };
         let names: Vec<&str> = left.nodes.iter().map(|node| node.task.id.as_str()).collect();
         let message = format!("only what is done is brought to its end; left: {}", names.join(", "));
-        self.journal.emit(Body::Warning { message });
+        self.journal.emit(EventBody::Warning { message });
         self.tell_plan(state);
     }
 }

@@ -5,17 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holon_core::artifact::orchestration::Graph;
+use holon_core::artifact::orchestration::OrchestrationGraph;
 use holon_core::mode_run::MAX_CHILDREN;
 use holon_host::store::write_atomic;
 
 use super::checking::FAILED_CHECKS;
-use super::child::artifact;
+use super::child_builder::artifact;
 use super::graph::CHECK;
 use super::planner::reason;
 use super::replan::{self, REPLANS};
 use super::report;
-use super::state::{Node, Purpose, State};
+use super::state::{AttemptPurpose, OrchestrationState, TaskNode};
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
 
@@ -40,7 +40,7 @@ Example: `{\"kept\": [\"parser\"], \"tasks\": [{\"id\": \"docs\", \"mode\": \"co
 
 /// Writes the files that go with it, and tells where they are.
 pub(super) fn files(
-    state: &State,
+    state: &OrchestrationState,
     node: usize,
     time_left: Duration,
     folder: &Path,
@@ -57,7 +57,7 @@ pub(super) fn files(
     };
     put(REPLAN.into(), told(state, node, time_left).as_bytes())?;
     let tasks = state.nodes.iter().filter(|node| node.task.mode != CHECK).map(|node| node.task.clone());
-    let plan = serde_json::to_vec_pretty(&Graph::of(tasks.collect())).unwrap_or_default();
+    let plan = serde_json::to_vec_pretty(&OrchestrationGraph::of(tasks.collect())).unwrap_or_default();
     put("tasks.json".into(), &plan)?;
     if !changes.is_empty() {
         put("changes.patch".into(), changes)?;
@@ -83,14 +83,14 @@ pub(super) fn files(
 }
 
 /// `replan.md`.
-fn told(state: &State, node: usize, time_left: Duration) -> String {
+fn told(state: &OrchestrationState, node: usize, time_left: Duration) -> String {
     let failed = &state.nodes[node];
     let mut text = format!("# `{}` could not be done\n\n", failed.task.id);
     let why = replan::why(failed).unwrap_or_default();
     let _ = writeln!(text, "{}: {}\n", replan::kind(failed), short(why));
     for (nth, attempt) in failed.attempts.iter().enumerate() {
         let Some(end) = &attempt.end else { continue };
-        let what = if attempt.purpose == Purpose::Task { "run" } else { attempt.purpose.name() };
+        let what = if attempt.purpose == AttemptPurpose::Task { "run" } else { attempt.purpose.name() };
         let _ = writeln!(
             text,
             "{}. {what} in mode {}: {}: {}",
@@ -126,7 +126,7 @@ fn told(state: &State, node: usize, time_left: Duration) -> String {
     text
 }
 
-fn row(node: &Node) -> String {
+fn row(node: &TaskNode) -> String {
     let report = report::node(node);
     let why = replan::why(node).map(|why| format!(": {}", short(why))).unwrap_or_default();
     let who = if node.task.mode == CHECK { "the host's checks".to_owned() } else { node.task.mode.clone() };

@@ -7,20 +7,20 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use holon_core::event::{Body, Event as RunEvent};
-use holon_core::manifest::{CheckOrigin, CheckRun, CheckVerdict};
-use holon_core::mode_run::Decision;
-use holon_core::outcome::{Outcome, Status};
+use holon_core::event::{EventBody, RunEvent};
+use holon_core::manifest::{CheckOrigin, CheckRecord, CheckVerdict};
+use holon_core::mode_run::ModeDecision;
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::store::{RunFolder, write_atomic};
-use holon_host::{Executor, Finished, HostError, RunContext, RunPlan, TreeBefore};
+use holon_host::{Executor, FinishedRun, HostError, RunContext, RunPlan, TreeBefore};
 
-use super::child;
+use super::child_builder;
 use super::children::{attempt, relative};
-use super::drive::Drive;
+use super::drive::OrchestrationDriver;
 use super::graph::CHECK;
-use super::joining;
-use super::planner::{Event, apply};
-use super::state::{AttemptEnd, Purpose, State};
+use super::merge_tasks;
+use super::planner::{OrchestrationEvent, apply};
+use super::state::{AttemptEnd, AttemptPurpose, OrchestrationState};
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
 use crate::sealed;
@@ -30,35 +30,35 @@ pub(super) const FAILED_CHECKS: &str = "failed-checks.md";
 /// How much of what a check printed is told.
 const TOLD: usize = 16 << 10;
 
-impl Drive<'_, '_> {
+impl OrchestrationDriver<'_, '_> {
     /// Adds the task that stands for the checks, as soon as there is something to check and something to check it with.
-    pub(super) fn ensure_checked(&mut self, state: &mut State) -> Result<(), FlowError> {
+    pub(super) fn ensure_checked(&mut self, state: &mut OrchestrationState) -> Result<(), FlowError> {
         if state.nodes.iter().any(|node| node.task.mode == CHECK) {
             return Ok(());
         }
         let base = self.trunk.base(&state.merges)?;
         let commands = commands(&self.check_plan(state, &base)?);
         if !commands.is_empty() {
-            apply(state, Event::ToCheck { commands });
+            apply(state, OrchestrationEvent::ToCheck { commands });
             self.tell_plan(state);
         }
         Ok(())
     }
 
     /// Runs the checks on everything that was joined, and says what that means.
-    pub(super) fn check(&mut self, state: &mut State, node: usize) -> Result<(), FlowError> {
+    pub(super) fn check(&mut self, state: &mut OrchestrationState, node: usize) -> Result<(), FlowError> {
         let base = self.trunk.base(&state.merges)?;
         let plan = self.check_plan(state, &base)?;
         let commands = commands(&plan);
         let step = state.nodes[node].task.id.clone();
         let number = state.nodes[node].attempts.len() as u32 + 1;
-        self.journal.emit(Body::StepStarted { step, mode: Some(CHECK.into()), attempt: number });
-        apply(state, Event::Begun { node, attempt: attempt(Purpose::Task, CHECK) });
+        self.journal.emit(EventBody::StepStarted { step, mode: Some(CHECK.into()), attempt: number });
+        apply(state, OrchestrationEvent::Begun { node, attempt: attempt(AttemptPurpose::Task, CHECK) });
         self.save(state)?;
         let (host, cancel) = ((self.host)(self.inside()), self.cancel);
         let before = TreeBefore {
             workspace: self.workspace.clone(),
-            touched: joining::paths(state).into_iter().collect(),
+            touched: merge_tasks::paths(state).into_iter().collect(),
             always: false,
         };
         let mut pass = |event: &RunEvent| self.heard(state, node, event, &base);
@@ -68,7 +68,7 @@ impl Drive<'_, '_> {
             Err(error) => {
                 self.tell_refused(state, node, &error.to_string());
                 let (kind, reason) = (error.kind().to_owned(), error.to_string());
-                apply(state, Event::Refused { node, kind, reason });
+                apply(state, OrchestrationEvent::Refused { node, kind, reason });
                 return Ok(());
             }
         };
@@ -80,22 +80,22 @@ impl Drive<'_, '_> {
         sealed::seal_and_tell(self.dispatcher.audit(), "orchestrate", &run, &finished.manifest);
         let end = self.checked(&finished, &commands)?;
         self.tell_end(state, node, &end);
-        if let Decision::Block { reason } = &end.decision {
+        if let ModeDecision::Block { reason } = &end.decision {
             let message = format!("{}: {reason}", state.nodes[node].task.id);
-            self.journal.emit(Body::Warning { message });
+            self.journal.emit(EventBody::Warning { message });
         }
-        apply(state, Event::Ended { node, end: Box::new(end) });
+        apply(state, OrchestrationEvent::Ended { node, end: Box::new(end) });
         Ok(())
     }
 
     /// What the checks came to.
-    fn checked(&mut self, finished: &Finished, commands: &[String]) -> Result<AttemptEnd, FlowError> {
+    fn checked(&mut self, finished: &FinishedRun, commands: &[String]) -> Result<AttemptEnd, FlowError> {
         let manifest = &finished.manifest;
         let error = manifest.error.as_ref().map(|error| (error.kind.clone(), error.message.clone()));
         let mut end = AttemptEnd {
             status: manifest.status,
-            outcome: Outcome::Success,
-            decision: Decision::Approve,
+            outcome: RunOutcome::Success,
+            decision: ModeDecision::Approve,
             error: None,
             manifest_sha256: None,
             artifacts: Default::default(),
@@ -104,16 +104,17 @@ impl Drive<'_, '_> {
             duration_ms: manifest.duration_ms,
         };
         if let Some((kind, message)) = error.filter(|(kind, _)| kind != "check_failed") {
-            (end.outcome, end.decision) = (Outcome::Failure, Decision::Escalate { reason: message.clone() });
+            (end.outcome, end.decision) =
+                (RunOutcome::Failure, ModeDecision::Escalate { reason: message.clone() });
             end.error = Some((kind, message));
             return Ok(end);
         }
         let ran = manifest.metadata.verification.clone().unwrap_or_default().checks;
         let failed = self.that_count(ran, manifest.error.is_some());
         if self.cancel.is_cancelled() {
-            end.status = Status::Cancelled;
+            end.status = RunStatus::Cancelled;
         }
-        if failed.is_empty() || end.status == Status::Cancelled {
+        if failed.is_empty() || end.status == RunStatus::Cancelled {
             return Ok(end);
         }
         let evidence = RunFolder::open(finished.folder.clone()).evidence();
@@ -123,20 +124,20 @@ impl Drive<'_, '_> {
         write_atomic(&folder.join(FAILED_CHECKS), text.as_bytes())?;
         let names: Vec<String> = failed.iter().map(how).collect();
         let reason = format!("all changes together do not pass: {}", names.join(", "));
-        end.outcome = Outcome::Failure;
+        end.outcome = RunOutcome::Failure;
         end.error = Some(("check_failed".to_owned(), reason.clone()));
-        end.decision = Decision::Block { reason };
+        end.decision = ModeDecision::Block { reason };
         Ok(end)
     }
 
     /// Failed checks without those that fail without the changes, too, and that nobody holds against them.
-    fn that_count(&mut self, ran: Vec<CheckRun>, held: bool) -> Vec<CheckRun> {
+    fn that_count(&mut self, ran: Vec<CheckRecord>, held: bool) -> Vec<CheckRecord> {
         let mut failed = Vec::new();
         for check in ran {
             let as_before = check.told() == CheckVerdict::FailingAsBefore;
             if as_before && !(held && check.origin == CheckOrigin::Asked) {
                 let message = format!("`{}` fails with the changes, and without them", check.command);
-                self.journal.emit(Body::Warning { message });
+                self.journal.emit(EventBody::Warning { message });
             } else if as_before || check.counts_as_failed() {
                 failed.push(check);
             }
@@ -145,8 +146,8 @@ impl Drive<'_, '_> {
     }
 
     /// The plan whose checks are meant; the walls are those in which code is written.
-    fn check_plan(&self, state: &State, base: &Path) -> Result<RunPlan, FlowError> {
-        let mut request = child::checks(&self.nursery(), base)?;
+    fn check_plan(&self, state: &OrchestrationState, base: &Path) -> Result<RunPlan, FlowError> {
+        let mut request = child_builder::checks(&self.child_builder(), base)?;
         let most = self.catalog.resolve("execute").map_err(HostError::from)?.limits.timeout;
         request.timeout = Some(most.min(self.time_left(state).into()));
         Ok((self.host)(self.inside()).plan(&request)?)
@@ -157,7 +158,7 @@ fn commands(plan: &RunPlan) -> Vec<String> {
     plan.checking().into_iter().map(|(_, command)| command).collect()
 }
 
-fn how(check: &CheckRun) -> String {
+fn how(check: &CheckRecord) -> String {
     match check.exit_code {
         Some(code) => format!("`{}` exited with {code}", check.command),
         None => format!("`{}` was ended", check.command),
@@ -165,7 +166,7 @@ fn how(check: &CheckRun) -> String {
 }
 
 /// What failed, and the end of what it printed; logs are numbered as the commands are.
-fn told(failed: &[CheckRun], commands: &[String], evidence: &Path) -> String {
+fn told(failed: &[CheckRecord], commands: &[String], evidence: &Path) -> String {
     let mut text = String::from("# Checks that fail on all changes together\n");
     for check in failed {
         let _ = write!(text, "\n## {}\n\n", how(check));

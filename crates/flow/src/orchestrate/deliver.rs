@@ -7,47 +7,47 @@ use std::path::Path;
 use holon_apply::ContentWriter;
 use holon_core::artifact::orchestration::Orchestration;
 use holon_core::digest::sha256;
-use holon_core::event::Body;
-use holon_core::manifest::{Artifact, Changes, ErrorInfo, Manifest, Usage};
-use holon_core::outcome::{Outcome, Status};
-use holon_core::spec::WantedArtifact;
+use holon_core::event::EventBody;
+use holon_core::manifest::{ArtifactRecord, ChangeSize, ErrorInfo, Manifest, UsageTotals};
+use holon_core::outcome::{RunOutcome, RunStatus};
+use holon_core::spec::RequestedArtifact;
 use holon_git::objects::TreeDiff;
-use holon_git::{Git, Touched};
+use holon_git::{Git, TouchedPath};
 use holon_host::run::{apply, keep_entry};
 use holon_host::store::{RunFolder, RunRecord, copy_last_events, copy_out, write_durable};
-use holon_host::{Finished, HostError, Places, release};
+use holon_host::{FinishedRun, HolonFolders, HostError, release};
 use serde_json::json;
 
-use super::folder::Held;
+use super::folder::OrchestrationFolder;
 use super::graph::CHECK;
-use super::state::{Attempt, Ended, Node, State};
-use super::trunk::Trunk;
-use super::{artifacts, child, joining, merge, report, resume_hint};
-use crate::audit::Audit;
+use super::merge_tree::MergeTree;
+use super::state::{OrchestrationEnd, OrchestrationState, TaskAttempt, TaskNode};
+use super::{artifacts, child_builder, merge, merge_tasks, report, resume_hint};
+use crate::audit::AuditTrail;
 use crate::error::FlowError;
-use crate::journal::Journal;
+use crate::journal::FlowJournal;
 use crate::sealed;
 
 /// Files of tasks that the whole hands over; those of later tasks win.
 const REPORTS: [&str; 4] = ["plan.md", "plan.json", "review.json", "debug.json"];
 
 /// What is needed to end an orchestration.
-pub(super) struct Sealing<'a> {
+pub(super) struct OrchestrationSealing<'a> {
     pub(super) record: &'a RunRecord,
     /// Where applies are recorded, if it shall be applied.
-    pub(super) wants_apply: Option<&'a Places>,
-    pub(super) audit: &'a Audit,
+    pub(super) wants_apply: Option<&'a HolonFolders>,
+    pub(super) audit: &'a AuditTrail,
     /// What the spec asks for besides.
-    pub(super) wanted: &'a [WantedArtifact],
+    pub(super) wanted: &'a [RequestedArtifact],
     pub(super) failure: Option<FlowError>,
 }
 
 /// Everything that was joined so far as one patch, and what it touches.
 pub(super) fn combined(
-    trunk: &mut Trunk,
+    trunk: &mut MergeTree,
     workspace: &Path,
-    state: &State,
-) -> Result<(TreeDiff, Vec<Touched>), FlowError> {
+    state: &OrchestrationState,
+) -> Result<(TreeDiff, Vec<TouchedPath>), FlowError> {
     if state.merges.is_empty() {
         return Ok((TreeDiff::default(), Vec::new()));
     }
@@ -56,12 +56,17 @@ pub(super) fn combined(
     let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
     let format = trunk.format()?;
     let from = trunk.originals(workspace);
-    let made = merge::between(&git, &from, &trunk.path(), &joining::paths(state), format, temp.path());
+    let made = merge::between(&git, &from, &trunk.path(), &merge_tasks::paths(state), format, temp.path());
     Ok(made.map_err(HostError::from)?)
 }
 
 /// Keeps what the files of the whole held before and after, for whoever applies it.
-fn keep_contents(trunk: &Trunk, record: &RunRecord, touched: &[Touched], to: &Path) -> Result<(), FlowError> {
+fn keep_contents(
+    trunk: &MergeTree,
+    record: &RunRecord,
+    touched: &[TouchedPath],
+    to: &Path,
+) -> Result<(), FlowError> {
     let from = trunk.originals(&record.workspace);
     let keep = || -> std::io::Result<()> {
         let mut writer = ContentWriter::create(to)?;
@@ -79,18 +84,18 @@ fn keep_contents(trunk: &Trunk, record: &RunRecord, touched: &[Touched], to: &Pa
 
 /// Writes the manifest whatever happened before, copies the artifacts out, and ends the orchestration.
 pub(super) fn seal(
-    mut state: State,
-    mut held: Held,
-    trunk: &mut Trunk,
-    journal: &mut Journal<'_>,
-    sealing: Sealing<'_>,
-) -> Finished {
-    let Sealing { record, wants_apply, audit, wanted, failure } = sealing;
+    mut state: OrchestrationState,
+    mut held: OrchestrationFolder,
+    trunk: &mut MergeTree,
+    journal: &mut FlowJournal<'_>,
+    sealing: OrchestrationSealing<'_>,
+) -> FinishedRun {
+    let OrchestrationSealing { record, wants_apply, audit, wanted, failure } = sealing;
     let mut manifest = conclude(&state, &held, trunk, journal, (record, wanted), failure.as_ref())
         .unwrap_or_else(|e| {
             let mut manifest = report::begun(&state, record);
             manifest.error = Some(info(&e));
-            manifest.conclude(Status::Failed, Outcome::Failure);
+            manifest.conclude(RunStatus::Failed, RunOutcome::Failure);
             manifest
         });
     if let Some(error) = &mut manifest.error {
@@ -116,7 +121,7 @@ pub(super) fn seal(
             let message = format!("the artifacts could not be copied to {}: {e}", out.display());
             let place = format!("they are in {}", held.run().output().display());
             manifest.error = Some(ErrorInfo::new("out", message).with_hint(place));
-            manifest.conclude(manifest.status, Outcome::Failure);
+            manifest.conclude(manifest.status, RunOutcome::Failure);
             written = write_manifest(held.run(), &manifest);
         }
     }
@@ -125,17 +130,17 @@ pub(super) fn seal(
     if let Err(e) = written.and_then(|()| held.save(&state)).and_then(|()| held.finish()) {
         let message = format!("the end could not be written: {e}");
         manifest.error = Some(ErrorInfo { hint: e.hint(), ..ErrorInfo::new(e.kind(), message) });
-        manifest.conclude(Status::Failed, Outcome::Failure);
+        manifest.conclude(RunStatus::Failed, RunOutcome::Failure);
     }
     let mut applied = None;
     if let Some(places) = wants_apply.filter(|_| release::applies_by_itself(held.run())) {
         let done = apply(held.run(), places);
         if let Err(e) = &done {
-            journal.emit(Body::Warning { message: format!("the patch was not applied: {e}") });
+            journal.emit(EventBody::Warning { message: format!("the patch was not applied: {e}") });
         }
         applied = Some(done);
     }
-    journal.emit(Body::RunFinished {
+    journal.emit(EventBody::RunFinished {
         status: manifest.status,
         outcome: manifest.outcome,
         exit_code: manifest.exit_code,
@@ -145,7 +150,7 @@ pub(super) fn seal(
         copy_last_events(held.run(), out);
     }
     sealed::seal_and_tell(audit, "orchestrate", held.run(), &manifest);
-    Finished { folder: held.path().to_owned(), manifest, out: copied, applied }
+    FinishedRun { folder: held.path().to_owned(), manifest, out: copied, applied }
 }
 
 fn info(error: &FlowError) -> ErrorInfo {
@@ -158,12 +163,16 @@ fn write_manifest(run: &RunFolder, manifest: &Manifest) -> Result<(), FlowError>
     Ok(write_durable(&output.join("manifest.json"), manifest.to_json().as_bytes())?)
 }
 
-fn last_runs(state: &State, folder: &Path) -> Vec<(String, RunFolder)> {
+fn last_runs(state: &OrchestrationState, folder: &Path) -> Vec<(String, RunFolder)> {
     let plan = state.planning.last().map(|attempt| ("orchestrate".to_owned(), attempt));
     let tasks = state.every_node().flat_map(|node| {
         let many = node.attempts.len();
         let is_replaced = state.dropped.iter().any(|old| std::ptr::eq(old, node));
-        let id = if is_replaced { format!("{}.replaced", child::name(node)) } else { node.task.id.clone() };
+        let id = if is_replaced {
+            format!("{}.replaced", child_builder::name(node))
+        } else {
+            node.task.id.clone()
+        };
         node.attempts.iter().enumerate().map(move |(nth, attempt)| {
             let name = if nth + 1 == many { id.clone() } else { format!("{id}.{}", nth + 1) };
             (name, attempt)
@@ -176,46 +185,47 @@ fn last_runs(state: &State, folder: &Path) -> Vec<(String, RunFolder)> {
 
 /// Fills the output folder, and says what the whole is worth.
 fn conclude(
-    state: &State,
-    held: &Held,
-    trunk: &mut Trunk,
-    journal: &Journal<'_>,
-    (record, wanted): (&RunRecord, &[WantedArtifact]),
+    state: &OrchestrationState,
+    held: &OrchestrationFolder,
+    trunk: &mut MergeTree,
+    journal: &FlowJournal<'_>,
+    (record, wanted): (&RunRecord, &[RequestedArtifact]),
     failure: Option<&FlowError>,
 ) -> Result<Manifest, FlowError> {
     let mut manifest = report::begun(state, record);
     let (status, mut outcome, mut error) = verdict(state, record);
     if let Some(failure) = failure {
-        (outcome, error) = (Outcome::Failure, Some(info(failure)));
+        (outcome, error) = (RunOutcome::Failure, Some(info(failure)));
     }
     held.run().clear_output()?;
     // Never without one, whenever the process dies.
     write_manifest(held.run(), &manifest)?;
-    let mut rows = Rows { output: held.run().output().to_owned(), rows: Vec::new() };
+    let mut rows = OutputRows { output: held.run().output().to_owned(), rows: Vec::new() };
     let mut delivered = BTreeMap::new();
     let patch = match failure {
         None => combined(trunk, &record.workspace, state),
         Some(_) => Ok((TreeDiff::default(), Vec::new())),
     };
     let words = rows.reports(state, held, wanted)?;
-    if outcome == Outcome::Success {
+    if outcome == RunOutcome::Success {
         // What is made below is there by then; what is missing must be known before anything goes out.
         let later = ["diff.patch", "orchestration.json", "summary.md"];
-        let early: Vec<WantedArtifact> =
+        let early: Vec<RequestedArtifact> =
             wanted.iter().filter(|artifact| !later.contains(&artifact.path.as_str())).cloned().collect();
         let output = rows.output.clone();
         if let Some(missing) =
             artifacts::judge(&early, &mut rows.rows, |name| fs::read(output.join(name)).ok())
         {
-            (outcome, error) = (Outcome::Failure, Some(missing));
+            (outcome, error) = (RunOutcome::Failure, Some(missing));
         }
     }
     match patch {
         Ok((diff, touched)) => {
             manifest.no_changes = diff.patch.is_empty();
-            let part = matches!(state.ended, Some(Ended::Partial { .. })) && outcome == Outcome::NeedsHuman;
-            if part || (state.ended == Some(Ended::Complete) && outcome == Outcome::Success) {
-                manifest.metadata.changes = Changes {
+            let part = matches!(state.ended, Some(OrchestrationEnd::Partial { .. }))
+                && outcome == RunOutcome::NeedsHuman;
+            if part || (state.ended == Some(OrchestrationEnd::Complete) && outcome == RunOutcome::Success) {
+                manifest.metadata.changes = ChangeSize {
                     files: diff.files,
                     insertions: diff.insertions,
                     deletions: diff.deletions,
@@ -237,7 +247,7 @@ fn conclude(
             }
         }
         Err(e) => {
-            outcome = Outcome::Failure;
+            outcome = RunOutcome::Failure;
             error = error.or_else(|| Some(info(&e)));
         }
     }
@@ -264,7 +274,7 @@ fn conclude(
 
 /// The manifest of an orchestration as its state and its children's manifests make it, but for its files and its patch:
 /// what `verify` compares with.
-pub(crate) fn manifest_again(state: &State, run: &RunFolder) -> Result<Manifest, FlowError> {
+pub(crate) fn manifest_again(state: &OrchestrationState, run: &RunFolder) -> Result<Manifest, FlowError> {
     let record = run.record()?;
     let mut manifest = report::begun(state, &record);
     let (status, outcome, mut error) = verdict(state, &record);
@@ -278,14 +288,16 @@ pub(crate) fn manifest_again(state: &State, run: &RunFolder) -> Result<Manifest,
 }
 
 /// A touched path as manifests tell it, and the digest of what was there before.
-fn base_of(touched: &Touched) -> (String, Option<String>) {
+fn base_of(touched: &TouchedPath) -> (String, Option<String>) {
     (touched.path.to_string_lossy().into_owned(), touched.base.as_ref().map(|base| base.sha256.clone()))
 }
 
 /// Tells where the change is that a person has to look at.
-fn point_to_withheld(state: &State, run: &RunFolder, error: &mut Option<ErrorInfo>) {
-    let (Some(Ended::Escalated { task, .. } | Ended::EthicsBlocked { task, .. }), Some(error)) =
-        (&state.ended, error)
+fn point_to_withheld(state: &OrchestrationState, run: &RunFolder, error: &mut Option<ErrorInfo>) {
+    let (
+        Some(OrchestrationEnd::Escalated { task, .. } | OrchestrationEnd::EthicsBlocked { task, .. }),
+        Some(error),
+    ) = (&state.ended, error)
     else {
         return;
     };
@@ -295,7 +307,7 @@ fn point_to_withheld(state: &State, run: &RunFolder, error: &mut Option<ErrorInf
 }
 
 /// What was kept back: the whole, or what the task that asks for a person made.
-fn withheld(state: &State, run: &RunFolder, task: &str) -> Option<std::path::PathBuf> {
+fn withheld(state: &OrchestrationState, run: &RunFolder, task: &str) -> Option<std::path::PathBuf> {
     let of_task = state.node(task).and_then(|node| node.attempts.last()?.folder.as_ref());
     let of_task = of_task.map(|folder| RunFolder::open(run.path().join(folder)).evidence());
     let places = [Some(run.evidence()), of_task].into_iter().flatten();
@@ -303,69 +315,69 @@ fn withheld(state: &State, run: &RunFolder, task: &str) -> Option<std::path::Pat
 }
 
 /// Status, outcome and the reason, from how it ended.
-fn verdict(state: &State, record: &RunRecord) -> (Status, Outcome, Option<ErrorInfo>) {
+fn verdict(state: &OrchestrationState, record: &RunRecord) -> (RunStatus, RunOutcome, Option<ErrorInfo>) {
     let resume = resume_hint(record);
     let Some(ended) = &state.ended else {
         let error = ErrorInfo::new("interrupted", "it was ended before it was over").with_hint(resume);
-        return (Status::Failed, Outcome::Failure, Some(error));
+        return (RunStatus::Failed, RunOutcome::Failure, Some(error));
     };
     let error = |kind: &str, hint: String| Some(ErrorInfo::new(kind, report::told(ended)).with_hint(hint));
     match ended {
-        Ended::Complete => (Status::Completed, Outcome::Success, None),
-        Ended::Partial { .. } => {
+        OrchestrationEnd::Complete => (RunStatus::Completed, RunOutcome::Success, None),
+        OrchestrationEnd::Partial { .. } => {
             let hint = format!(
                 "take what is done with `holon runs apply {}`, or go on with the rest: {resume} --message \"…\"",
                 record.id
             );
-            (Status::Completed, Outcome::NeedsHuman, error("partial", hint))
+            (RunStatus::Completed, RunOutcome::NeedsHuman, error("partial", hint))
         }
-        Ended::Failed { task, kind, .. } => {
+        OrchestrationEnd::Failed { task, kind, .. } => {
             let runs = state.node(task).map_or(&state.planning, |node| &node.attempts);
             let last = runs.last().and_then(|attempt| attempt.end.as_ref());
-            let status = last.map_or(Status::Failed, |end| end.status);
-            (status, Outcome::Failure, error(kind, format!("mend the cause, then: {resume}")))
+            let status = last.map_or(RunStatus::Failed, |end| end.status);
+            (status, RunOutcome::Failure, error(kind, format!("mend the cause, then: {resume}")))
         }
-        Ended::Escalated { .. } => {
+        OrchestrationEnd::Escalated { .. } => {
             let hint = format!("go on with: {resume} --message \"…\"");
-            (Status::Completed, Outcome::NeedsHuman, error("escalated", hint))
+            (RunStatus::Completed, RunOutcome::NeedsHuman, error("escalated", hint))
         }
-        Ended::EthicsBlocked { .. } => {
+        OrchestrationEnd::EthicsBlocked { .. } => {
             let hint = format!("to let it out all the same: {resume} --override-ethics \"REASON\"");
-            (Status::Completed, Outcome::NeedsHuman, error("ethics_blocked", hint))
+            (RunStatus::Completed, RunOutcome::NeedsHuman, error("ethics_blocked", hint))
         }
-        Ended::OutOfMoney => (
-            Status::Failed,
-            Outcome::Failure,
+        OrchestrationEnd::OutOfMoney => (
+            RunStatus::Failed,
+            RunOutcome::Failure,
             error("max_cost", "start it anew with a higher --max-cost".into()),
         ),
-        Ended::OutOfTime => (
-            Status::Timeout,
-            Outcome::Failure,
+        OrchestrationEnd::OutOfTime => (
+            RunStatus::Timeout,
+            RunOutcome::Failure,
             error("timeout", "start it anew with a longer --timeout".into()),
         ),
-        Ended::TooManyChildren => {
-            (Status::Failed, Outcome::Failure, error("children", "give a smaller goal".into()))
+        OrchestrationEnd::TooManyChildren => {
+            (RunStatus::Failed, RunOutcome::Failure, error("children", "give a smaller goal".into()))
         }
-        Ended::Cancelled => {
-            (Status::Cancelled, Outcome::Failure, error("cancelled", format!("go on with: {resume}")))
+        OrchestrationEnd::Cancelled => {
+            (RunStatus::Cancelled, RunOutcome::Failure, error("cancelled", format!("go on with: {resume}")))
         }
     }
 }
 
 /// The output folder as it fills.
-struct Rows {
+struct OutputRows {
     output: std::path::PathBuf,
-    rows: Vec<Artifact>,
+    rows: Vec<ArtifactRecord>,
 }
 
-impl Rows {
+impl OutputRows {
     fn put(&mut self, name: &str, bytes: &[u8], required: bool) -> Result<(), FlowError> {
         let path = self.output.join(name);
         let folder = path.parent().unwrap_or(&self.output);
         fs::create_dir_all(folder).map_err(HostError::io("create", folder))?;
         write_durable(&path, bytes)?;
         self.rows.retain(|row| row.path != name);
-        self.rows.push(Artifact {
+        self.rows.push(ArtifactRecord {
             path: name.into(),
             sha256: Some(sha256(bytes)),
             bytes: bytes.len() as u64,
@@ -379,20 +391,20 @@ impl Rows {
     /// The reports of the tasks, and what they say in words.
     fn reports(
         &mut self,
-        state: &State,
-        held: &Held,
-        wanted: &[WantedArtifact],
+        state: &OrchestrationState,
+        held: &OrchestrationFolder,
+        wanted: &[RequestedArtifact],
     ) -> Result<Vec<(String, String)>, FlowError> {
         let mut words = Vec::new();
         let asked_for = artifacts::for_a_task(wanted);
         for node in &state.nodes {
-            let Some(attempt) = Node::result(node) else { continue };
+            let Some(attempt) = TaskNode::result(node) else { continue };
             for name in REPORTS.into_iter().chain(asked_for.iter().map(|artifact| artifact.path.as_str())) {
-                if let Some(bytes) = child::artifact(attempt, name, held.path())? {
+                if let Some(bytes) = child_builder::artifact(attempt, name, held.path())? {
                     self.put(name, &bytes, false)?;
                 }
             }
-            if let Some(bytes) = child::artifact(attempt, "summary.md", held.path())? {
+            if let Some(bytes) = child_builder::artifact(attempt, "summary.md", held.path())? {
                 words.push((node.task.id.clone(), String::from_utf8_lossy(&bytes).into_owned()));
             }
         }
@@ -405,7 +417,10 @@ impl Rows {
     }
 }
 
-fn manifests<'a>(state: &'a State, folder: &'a Path) -> impl Iterator<Item = (&'a Attempt, Manifest)> {
+fn manifests<'a>(
+    state: &'a OrchestrationState,
+    folder: &'a Path,
+) -> impl Iterator<Item = (&'a TaskAttempt, Manifest)> {
     state.every_attempt().filter_map(move |attempt| {
         let at = folder.join(attempt.folder.as_ref()?);
         Some((attempt, RunFolder::open(at).manifest()?))
@@ -413,8 +428,8 @@ fn manifests<'a>(state: &'a State, folder: &'a Path) -> impl Iterator<Item = (&'
 }
 
 /// Tokens and money of all children together.
-fn usage(state: &State, folder: &Path) -> Usage {
-    let mut usage = Usage::default();
+fn usage(state: &OrchestrationState, folder: &Path) -> UsageTotals {
+    let mut usage = UsageTotals::default();
     for (_, manifest) in manifests(state, folder) {
         let spent = &manifest.metadata.usage;
         usage.input += spent.input;
@@ -429,7 +444,7 @@ fn usage(state: &State, folder: &Path) -> Usage {
 }
 
 /// Takes over what the children's manifests say about the walls, and anything that did not hold.
-fn describe(manifest: &mut Manifest, state: &State, folder: &Path) {
+fn describe(manifest: &mut Manifest, state: &OrchestrationState, folder: &Path) {
     for (attempt, child) in manifests(state, folder) {
         manifest.breaches.extend(child.breaches);
         manifest.metadata.sandbox = child.metadata.sandbox;

@@ -3,46 +3,46 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use holon_core::event::{Body, PlannedTask};
+use holon_core::event::{EventBody, PlannedTask};
 use holon_core::ids::TaskId;
-use holon_core::mode::Catalog;
-use holon_core::outcome::Status;
+use holon_core::mode::ModeCatalog;
+use holon_core::outcome::RunStatus;
 use holon_host::store::{RunFolder, write_atomic};
-use holon_host::{Cancel, Finished, Places};
+use holon_host::{FinishedRun, HolonFolders, ModelCancel};
 use serde_json::json;
 
-use super::child::Nursery;
-use super::conscience::Conscience;
-use super::folder::Held;
+use super::child_builder::ChildBuilder;
+use super::folder::OrchestrationFolder;
 use super::graph::CHECK;
-use super::planner::{Action, Event, apply, is_overruled, next};
+use super::merge_tree::MergeTree;
+use super::planner::{OrchestrationAction, OrchestrationEvent, apply, is_overruled, next};
+use super::release_gate::ReleaseGate;
 use super::report;
-use super::state::{AttemptEnd, Ended, Phase, Purpose, State};
-use super::trunk::Trunk;
+use super::state::{AttemptEnd, AttemptPurpose, OrchestrationEnd, OrchestrationState, TaskPhase};
 use crate::conductor::MakeHost;
 use crate::dispatch::Dispatcher;
 use crate::error::FlowError;
-use crate::journal::Journal;
-use crate::step::Asked;
+use crate::journal::FlowJournal;
+use crate::step::FlowRequest;
 
-pub(super) struct Drive<'a, 's> {
-    pub(super) places: &'a Places,
+pub(super) struct OrchestrationDriver<'a, 's> {
+    pub(super) places: &'a HolonFolders,
     pub(super) host: &'a MakeHost<'a>,
     pub(super) dispatcher: &'a Dispatcher,
-    pub(super) conscience: &'a Conscience,
-    pub(super) asked: &'a Asked,
-    pub(super) catalog: &'a Catalog,
-    pub(super) held: Held,
+    pub(super) conscience: &'a ReleaseGate,
+    pub(super) asked: &'a FlowRequest,
+    pub(super) catalog: &'a ModeCatalog,
+    pub(super) held: OrchestrationFolder,
     pub(super) workspace: PathBuf,
-    pub(super) trunk: Trunk,
-    pub(super) journal: Journal<'s>,
-    pub(super) cancel: &'a Cancel,
+    pub(super) trunk: MergeTree,
+    pub(super) journal: FlowJournal<'s>,
+    pub(super) cancel: &'a ModelCancel,
     pub(super) began: Instant,
 }
 
-impl Drive<'_, '_> {
+impl OrchestrationDriver<'_, '_> {
     /// Goes on until there is nothing more to do; how it ended is in the state.
-    pub(super) fn go(&mut self, state: &mut State) -> Result<(), FlowError> {
+    pub(super) fn go(&mut self, state: &mut OrchestrationState) -> Result<(), FlowError> {
         self.settle(state)?;
         if state.planned.is_some() {
             self.tell_plan(state);
@@ -51,24 +51,24 @@ impl Drive<'_, '_> {
             self.note_override(state)?;
             self.save(state)?;
             if self.cancel.is_cancelled() {
-                state.ended = Some(Ended::Cancelled);
+                state.ended = Some(OrchestrationEnd::Cancelled);
                 break;
             }
             match next(state, self.spent(state)) {
-                Action::End(ended) => state.ended = Some(ended),
-                Action::Plan => self.plan(state)?,
-                Action::Begin(starts) => self.begin(state, &starts)?,
-                Action::Merge { node } => self.join(state, node)?,
-                Action::Check { node } => self.check(state, node)?,
-                Action::Replan { node } => self.replan(state, node)?,
-                Action::Leave { node } => self.leave(state, node),
+                OrchestrationAction::End(ended) => state.ended = Some(ended),
+                OrchestrationAction::Plan => self.plan(state)?,
+                OrchestrationAction::Begin(starts) => self.begin(state, &starts)?,
+                OrchestrationAction::Merge { node } => self.join(state, node)?,
+                OrchestrationAction::Check { node } => self.check(state, node)?,
+                OrchestrationAction::Replan { node } => self.replan(state, node)?,
+                OrchestrationAction::Leave { node } => self.leave(state, node),
             }
         }
         self.save(state)
     }
 
     /// A person's word against an assessment is written down when it counts, before anything follows from it.
-    fn note_override(&self, state: &mut State) -> Result<(), FlowError> {
+    fn note_override(&self, state: &mut OrchestrationState) -> Result<(), FlowError> {
         let Some(given) = state.ethics_override.as_ref().filter(|_| !state.overruled) else { return Ok(()) };
         if !is_overruled(state) {
             return Ok(());
@@ -83,7 +83,7 @@ impl Drive<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn save(&self, state: &State) -> Result<(), FlowError> {
+    pub(super) fn save(&self, state: &OrchestrationState) -> Result<(), FlowError> {
         self.held.save(state)?;
         // Should the process die now, whoever marks it as interrupted finds how to go on in here.
         let manifest = report::begun(state, &self.held.run().record()?);
@@ -91,28 +91,28 @@ impl Drive<'_, '_> {
         Ok(write_atomic(&path, manifest.to_json().as_bytes())?)
     }
 
-    fn spent(&self, state: &State) -> u64 {
+    fn spent(&self, state: &OrchestrationState) -> u64 {
         state.elapsed_ms + self.began.elapsed().as_millis() as u64
     }
 
     /// Runs that were under way when the process before ended: those that came to their end count, others begin anew.
-    fn settle(&mut self, state: &mut State) -> Result<(), FlowError> {
+    fn settle(&mut self, state: &mut OrchestrationState) -> Result<(), FlowError> {
         for workspace in [self.workspace.clone(), self.trunk.path()] {
             self.held.runs_of(self.places, &workspace).sweep()?;
         }
         self.settle_plan(state);
         for number in 0..state.nodes.len() {
-            let Phase::Running { purpose } = state.nodes[number].phase else { continue };
+            let TaskPhase::Running { purpose } = state.nodes[number].phase else { continue };
             match self.ended_after_all(state, number)? {
                 Some(end) => {
                     self.tell_end(state, number, &end);
-                    apply(state, Event::Ended { node: number, end: Box::new(end) });
+                    apply(state, OrchestrationEvent::Ended { node: number, end: Box::new(end) });
                 }
                 None => {
                     state.nodes[number].phase = match purpose {
-                        Purpose::Task => Phase::Waiting,
-                        Purpose::Conflict => Phase::Conflict { paths: Vec::new() },
-                        Purpose::Fix => Phase::ToFix,
+                        AttemptPurpose::Task => TaskPhase::Waiting,
+                        AttemptPurpose::Conflict => TaskPhase::Conflict { paths: Vec::new() },
+                        AttemptPurpose::Fix => TaskPhase::ToFix,
                     };
                 }
             }
@@ -120,7 +120,11 @@ impl Drive<'_, '_> {
         Ok(())
     }
 
-    fn ended_after_all(&mut self, state: &State, number: usize) -> Result<Option<AttemptEnd>, FlowError> {
+    fn ended_after_all(
+        &mut self,
+        state: &OrchestrationState,
+        number: usize,
+    ) -> Result<Option<AttemptEnd>, FlowError> {
         let Some(attempt) = state.nodes[number].attempts.last() else { return Ok(None) };
         if attempt.mode == CHECK {
             // Costs nothing, and what it was about is there again.
@@ -131,15 +135,15 @@ impl Drive<'_, '_> {
         let Some(manifest) = folder.manifest().filter(|_| folder.record().is_ok_and(|r| r.finished)) else {
             return Ok(None);
         };
-        if matches!(manifest.status, Status::Interrupted | Status::Cancelled) {
+        if matches!(manifest.status, RunStatus::Interrupted | RunStatus::Cancelled) {
             return Ok(None);
         }
-        let finished = Finished { manifest, folder: folder.path().to_owned(), out: None, applied: None };
+        let finished = FinishedRun { manifest, folder: folder.path().to_owned(), out: None, applied: None };
         let result = crate::dispatch::result_of(&finished);
         self.end(state, number, attempt, &finished, result, &attempt.request).map(Some)
     }
 
-    pub(super) fn tell_plan(&mut self, state: &State) {
+    pub(super) fn tell_plan(&mut self, state: &OrchestrationState) {
         let tasks = state.nodes.iter().map(|node| PlannedTask {
             id: node.task.id.clone(),
             mode: node.task.mode.clone(),
@@ -148,12 +152,12 @@ impl Drive<'_, '_> {
         });
         let tasks: Vec<PlannedTask> = tasks.collect();
         if !tasks.is_empty() {
-            self.journal.emit(Body::TasksPlanned { tasks });
+            self.journal.emit(EventBody::TasksPlanned { tasks });
         }
     }
 
     /// Says in the log of the orchestration what became of its children.
-    pub(super) fn log_children(&self, state: &State) {
+    pub(super) fn log_children(&self, state: &OrchestrationState) {
         let Some(plan) = state.planning.last() else { return };
         let whole = report::orchestration(state);
         let children: Vec<_> = whole
@@ -165,25 +169,25 @@ impl Drive<'_, '_> {
         self.dispatcher.tell_children(&task, &plan.request, json!(children), &whole.decision);
     }
 
-    pub(super) fn nursery(&self) -> Nursery<'_> {
-        Nursery { asked: self.asked, catalog: self.catalog, folder: self.held.path() }
+    pub(super) fn child_builder(&self) -> ChildBuilder<'_> {
+        ChildBuilder { asked: self.asked, catalog: self.catalog, folder: self.held.path() }
     }
 
     /// The folders of the children's hosts.
-    pub(super) fn inside(&self) -> Places {
-        Places { state: self.held.children(), ..self.places.clone() }
+    pub(super) fn inside(&self) -> HolonFolders {
+        HolonFolders { state: self.held.children(), ..self.places.clone() }
     }
 
     pub(super) fn bases(&self, run: &str) -> PathBuf {
         self.held.own("bases").join(run)
     }
 
-    pub(super) fn time_left(&self, state: &State) -> Duration {
+    pub(super) fn time_left(&self, state: &OrchestrationState) -> Duration {
         Duration::from_millis(state.max_ms.saturating_sub(self.spent(state)).max(1))
     }
 
     /// The name of a task across retries and resumptions.
-    pub(super) fn task(&self, state: &State, name: &str) -> TaskId {
+    pub(super) fn task(&self, state: &OrchestrationState, name: &str) -> TaskId {
         let text: String = format!("{}.{name}", state.id).chars().take(64).collect();
         // Ids and names of tasks are made of the same few characters.
         text.parse().unwrap_or_else(|_| crate::dispatch::new_task())

@@ -16,23 +16,23 @@ use std::path::{Path, PathBuf};
 
 use holon_core::ids::RunId;
 use holon_core::redact::Redactor;
-use holon_host::store::{RunFolder, RunRecord, Store};
-use holon_host::{HostError, Places};
+use holon_host::store::{RunFolder, RunRecord, RunStore};
+use holon_host::{HolonFolders, HostError};
 
-use super::state::State;
+use super::state::OrchestrationState;
 use crate::error::FlowError;
 use crate::folder::{FlowFolder, steps_state};
 
 const STATE: &str = "orchestrate.json";
 
 /// The folder, held by this process.
-pub(super) struct Held {
+pub(super) struct OrchestrationFolder {
     flow: FlowFolder,
 }
 
-impl Held {
+impl OrchestrationFolder {
     pub(super) fn create(
-        places: &Places,
+        places: &HolonFolders,
         runs: &Path,
         record: &RunRecord,
         redactor: Redactor,
@@ -40,7 +40,11 @@ impl Held {
         Ok(Self { flow: FlowFolder::create(places, runs, record, redactor)? })
     }
 
-    pub(super) fn reopen(places: &Places, run: RunFolder, redactor: Redactor) -> Result<Self, FlowError> {
+    pub(super) fn reopen(
+        places: &HolonFolders,
+        run: RunFolder,
+        redactor: Redactor,
+    ) -> Result<Self, FlowError> {
         Ok(Self { flow: FlowFolder::reopen(places, run, redactor)? })
     }
 
@@ -62,14 +66,14 @@ impl Held {
     }
 
     /// Where the runs of a child are that works on this folder.
-    pub(super) fn runs_of(&self, places: &Places, workspace: &Path) -> Store {
+    pub(super) fn runs_of(&self, places: &HolonFolders, workspace: &Path) -> RunStore {
         // Hosts know folders by their real paths.
         let workspace = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
-        Store::of(&Places { state: self.children(), ..places.clone() }, &workspace)
+        RunStore::of(&HolonFolders { state: self.children(), ..places.clone() }, &workspace)
     }
 
     /// Replaces the state in one step.
-    pub(super) fn save(&self, state: &State) -> Result<(), FlowError> {
+    pub(super) fn save(&self, state: &OrchestrationState) -> Result<(), FlowError> {
         self.flow.save_as(STATE, state)
     }
 
@@ -80,7 +84,7 @@ impl Held {
 }
 
 /// The state of an orchestration; `None` when the run is none.
-pub fn load(folder: &RunFolder) -> Result<Option<State>, FlowError> {
+pub fn load(folder: &RunFolder) -> Result<Option<OrchestrationState>, FlowError> {
     let path = folder.path().join(STATE);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,

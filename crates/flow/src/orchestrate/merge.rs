@@ -8,24 +8,24 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use holon_apply::ContentFile;
-use holon_git::merge::{Clash, add_present, into_current};
+use holon_git::merge::{MergeClash, add_present, into_current};
 use holon_git::objects::TreeDiff;
-use holon_git::{Digest, Error, FileMode, Git, ObjectFormat, Scratch, Touched, apply};
+use holon_git::{FileMode, Git, GitError, ObjectFormat, PathDigest, ScratchRepository, TouchedPath, apply};
 use holon_host::store::RunFolder;
 
 /// A change, with everything needed to join it.
-pub(super) struct Change<'a> {
+pub(super) struct MergeInput<'a> {
     /// The patch.
     pub(super) patch: &'a [u8],
     /// What it touches.
-    pub(super) touched: &'a [Touched],
+    pub(super) touched: &'a [TouchedPath],
     /// Copies of the touched files as they were when it was made.
     pub(super) base: &'a Path,
 }
 
 /// What became of joining a change.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Joining {
+pub(super) enum MergeOutcome {
     /// Nothing had to be done.
     Nothing,
     /// It is in, as this patch.
@@ -43,7 +43,7 @@ pub(super) enum Joining {
 /// them, as they are.
 pub(super) fn keep_base_of(
     run: &RunFolder,
-    touched: &[Touched],
+    touched: &[TouchedPath],
     from: &Path,
     to: &Path,
 ) -> std::io::Result<()> {
@@ -73,7 +73,7 @@ pub(super) fn keep_base_of(
 }
 
 /// Copies the touched files as they are in `from`.
-fn keep_base(from: &Path, touched: &[Touched], to: &Path) -> std::io::Result<()> {
+fn keep_base(from: &Path, touched: &[TouchedPath], to: &Path) -> std::io::Result<()> {
     for entry in touched {
         let (source, target) = (from.join(&entry.path), to.join(&entry.path));
         let Ok(meta) = fs::symlink_metadata(&source) else { continue };
@@ -94,24 +94,24 @@ fn keep_base(from: &Path, touched: &[Touched], to: &Path) -> std::io::Result<()>
 pub(super) fn join(
     git: &Git,
     trunk: &Path,
-    change: &Change<'_>,
+    change: &MergeInput<'_>,
     format: ObjectFormat,
     temp: &Path,
-) -> Result<Joining, Error> {
+) -> Result<MergeOutcome, GitError> {
     if change.patch.is_empty() {
-        return Ok(Joining::Nothing);
+        return Ok(MergeOutcome::Nothing);
     }
     let mut moved = false;
     for entry in change.touched {
         let path = trunk.join(&entry.path);
-        moved |= Digest::of_path(&path).map_err(failed("read", path))? != entry.base;
+        moved |= PathDigest::of_path(&path).map_err(failed("read", path))? != entry.base;
     }
     if !moved {
         apply::plain(git, change.patch, trunk, format)?;
-        return Ok(Joining::In { patch: change.patch.to_vec(), merged: false });
+        return Ok(MergeOutcome::In { patch: change.patch.to_vec(), merged: false });
     }
     let paths: Vec<PathBuf> = change.touched.iter().map(|entry| entry.path.clone()).collect();
-    let scratch = Scratch::new(temp, format)?;
+    let scratch = ScratchRepository::new(temp, format)?;
     scratch.import(git, |to| {
         // The base gives git the content that the patch names by its ids.
         to.tree("base")?;
@@ -121,13 +121,13 @@ pub(super) fn join(
     })?;
     let patch = match into_current(git, &scratch, change.patch)? {
         Ok(patch) => patch,
-        Err(clash) => return Ok(Joining::Conflict(where_they_meet(clash, paths))),
+        Err(clash) => return Ok(MergeOutcome::Conflict(where_they_meet(clash, paths))),
     };
     if patch.is_empty() {
-        return Ok(Joining::Nothing);
+        return Ok(MergeOutcome::Nothing);
     }
     apply::plain(git, &patch, trunk, format)?;
-    Ok(Joining::In { patch, merged: true })
+    Ok(MergeOutcome::In { patch, merged: true })
 }
 
 /// The patch that leads from the files of one folder to those of another, over some paths, and what it touches. It is
@@ -139,23 +139,23 @@ pub(super) fn between(
     paths: &BTreeSet<PathBuf>,
     format: ObjectFormat,
     temp: &Path,
-) -> Result<(TreeDiff, Vec<Touched>), Error> {
+) -> Result<(TreeDiff, Vec<TouchedPath>), GitError> {
     let mut touched = Vec::new();
     for path in paths {
         let digest = |folder: &Path| {
             let at = folder.join(path);
-            Digest::of_path(&at).map_err(failed("read", at))
+            PathDigest::of_path(&at).map_err(failed("read", at))
         };
         let (base, result) = (digest(from)?, digest(to)?);
         if base != result {
-            touched.push(Touched { path: path.clone(), base, result });
+            touched.push(TouchedPath { path: path.clone(), base, result });
         }
     }
     if touched.is_empty() {
         return Ok((TreeDiff::default(), touched));
     }
     let names: Vec<PathBuf> = touched.iter().map(|entry| entry.path.clone()).collect();
-    let scratch = Scratch::new(temp, format)?;
+    let scratch = ScratchRepository::new(temp, format)?;
     scratch.import(git, |tree| {
         tree.tree("base")?;
         add_present(tree, from, names.iter().map(PathBuf::as_path))?;
@@ -172,16 +172,16 @@ fn prove(
     git: &Git,
     from: &Path,
     patch: &[u8],
-    touched: &[Touched],
+    touched: &[TouchedPath],
     format: ObjectFormat,
     temp: &Path,
-) -> Result<(), Error> {
+) -> Result<(), GitError> {
     let stage = tempfile::tempdir_in(temp).map_err(failed("create", temp))?;
     keep_base(from, touched, stage.path()).map_err(failed("copy", from))?;
     apply::plain(git, patch, stage.path(), format)?;
     for entry in touched {
         let at = stage.path().join(&entry.path);
-        if Digest::of_path(&at).map_err(failed("read", &at))? != entry.result {
+        if PathDigest::of_path(&at).map_err(failed("read", &at))? != entry.result {
             let source = std::io::Error::other("the joined patch does not lead to the result");
             return Err(failed("apply", &entry.path)(source));
         }
@@ -189,12 +189,12 @@ fn prove(
     Ok(())
 }
 
-fn failed(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
+fn failed(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> GitError {
     let path = path.into();
-    move |source| Error::Io { action, path, source }
+    move |source| GitError::Io { action, path, source }
 }
 
-fn where_they_meet(clash: Clash, all: Vec<PathBuf>) -> Vec<String> {
+fn where_they_meet(clash: MergeClash, all: Vec<PathBuf>) -> Vec<String> {
     let paths = if clash.paths.is_empty() { all } else { clash.paths };
     let named: BTreeSet<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     named.into_iter().collect()
@@ -205,12 +205,12 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
 
-    struct Scene {
+    struct MergeScene {
         temp: tempfile::TempDir,
         git: Git,
     }
 
-    impl Scene {
+    impl MergeScene {
         fn new(base: &str) -> Self {
             let scene = Self { temp: tempfile::tempdir().unwrap(), git: Git::find().unwrap() };
             for folder in ["base", "trunk"] {
@@ -225,7 +225,7 @@ mod tests {
         }
 
         /// A change that turns the base's `a.txt` into this.
-        fn change(&self, name: &str, text: &str) -> (Vec<u8>, Vec<Touched>) {
+        fn change(&self, name: &str, text: &str) -> (Vec<u8>, Vec<TouchedPath>) {
             let result = self.at(name);
             fs::create_dir(&result).unwrap();
             fs::write(result.join("a.txt"), text).unwrap();
@@ -236,12 +236,12 @@ mod tests {
             (diff.patch, touched)
         }
 
-        fn join(&self, change: &(Vec<u8>, Vec<Touched>)) -> Joining {
-            let change = Change { patch: &change.0, touched: &change.1, base: &self.at("base") };
+        fn join(&self, change: &(Vec<u8>, Vec<TouchedPath>)) -> MergeOutcome {
+            let change = MergeInput { patch: &change.0, touched: &change.1, base: &self.at("base") };
             join(&self.git, &self.at("trunk"), &change, ObjectFormat::Sha1, self.temp.path()).unwrap()
         }
 
-        fn trunk(&self) -> String {
+        fn merge_tree(&self) -> String {
             fs::read_to_string(self.at("trunk/a.txt")).unwrap()
         }
     }
@@ -249,16 +249,16 @@ mod tests {
     #[test]
     fn changes_to_different_places_are_merged_and_to_the_same_are_not() {
         let base: String = (1..=9).map(|n| format!("{n}\n")).collect();
-        let scene = Scene::new(&base);
+        let scene = MergeScene::new(&base);
         let first = scene.change("x", &base.replace("1\n", "one\n"));
         let last = scene.change("y", &base.replace("9\n", "nine\n"));
         let other = scene.change("z", &base.replace("1\n", "uno\n"));
-        assert_eq!(scene.join(&first), Joining::In { patch: first.0.clone(), merged: false });
-        assert!(matches!(scene.join(&last), Joining::In { merged: true, .. }));
+        assert_eq!(scene.join(&first), MergeOutcome::In { patch: first.0.clone(), merged: false });
+        assert!(matches!(scene.join(&last), MergeOutcome::In { merged: true, .. }));
         let both = base.replace("1\n", "one\n").replace("9\n", "nine\n");
-        assert_eq!(scene.trunk(), both);
-        assert_eq!(scene.join(&other), Joining::Conflict(vec!["a.txt".into()]));
-        assert_eq!(scene.trunk(), both, "a conflict changes nothing");
-        assert_eq!(scene.join(&first), Joining::Nothing, "what is there already is no conflict");
+        assert_eq!(scene.merge_tree(), both);
+        assert_eq!(scene.join(&other), MergeOutcome::Conflict(vec!["a.txt".into()]));
+        assert_eq!(scene.merge_tree(), both, "a conflict changes nothing");
+        assert_eq!(scene.join(&first), MergeOutcome::Nothing, "what is there already is no conflict");
     }
 }

@@ -9,63 +9,63 @@ mod artifacts;
 mod asking;
 mod brief;
 mod checking;
-mod child;
+mod child_builder;
 mod children;
-pub mod conscience;
 mod deliver;
 mod drive;
 mod folder;
 pub mod graph;
-mod joining;
 mod merge;
+mod merge_tasks;
+mod merge_tree;
 pub mod planner;
+pub mod release_gate;
 pub mod replan;
 mod report;
 mod resumed;
 pub mod state;
-mod trunk;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use holon_core::artifact::orchestration::Graph;
-use holon_core::event::{Body, Sink};
+use holon_core::artifact::orchestration::OrchestrationGraph;
+use holon_core::event::{EventBody, EventSink};
 use holon_core::manifest::EthicsOverride;
-use holon_core::mode::Catalog;
+use holon_core::mode::ModeCatalog;
 use holon_core::redact::Redactor;
-use holon_host::store::{RunFolder, RunRecord, Store};
-use holon_host::{Cancel, Finished, HostError, Places, RunPlan, RunRequest, modes};
+use holon_host::store::{RunFolder, RunRecord, RunStore};
+use holon_host::{FinishedRun, HolonFolders, HostError, ModelCancel, RunPlan, RunRequest, modes};
 
 use crate::conductor::{MakeHost, new_id};
 use crate::dispatch::Dispatcher;
 use crate::error::FlowError;
-use crate::journal::Journal;
-use crate::step::{Asked, ChildWork};
-use conscience::Conscience;
-use drive::Drive;
-use folder::Held;
-use state::State;
-use trunk::Trunk;
+use crate::journal::FlowJournal;
+use crate::step::{ChildWork, FlowRequest};
+use drive::OrchestrationDriver;
+use folder::OrchestrationFolder;
+use merge_tree::MergeTree;
+use release_gate::ReleaseGate;
+use state::OrchestrationState;
 
 pub(crate) use deliver::manifest_again;
 pub(crate) use folder::find_child;
 pub use folder::load;
-pub(crate) use trunk::{copy_tree, make_removable};
+pub(crate) use merge_tree::{copy_tree, make_removable};
 
 /// Carries orchestrations out.
 pub struct Orchestrator<'a> {
     /// Where state, cache and configuration live.
-    pub places: Places,
+    pub places: HolonFolders,
     /// Makes the hosts of the children.
     pub host: &'a MakeHost<'a>,
     /// The way into every mode.
     pub dispatcher: &'a Dispatcher,
     /// Who decides whether the result may go out.
-    pub conscience: &'a Conscience,
+    pub conscience: &'a ReleaseGate,
 }
 
 /// How an orchestration is to be carried out this time.
-pub struct Commission<'a> {
+pub struct OrchestrationOrder<'a> {
     /// What was asked for, with paths relative to `base`.
     pub request: RunRequest,
     /// The folder the command was given in.
@@ -73,14 +73,18 @@ pub struct Commission<'a> {
     /// A person lets the result out whatever the assessment says.
     pub ethics_override: Option<EthicsOverride>,
     /// Receives the events of the orchestration and of its children.
-    pub sink: &'a mut dyn Sink,
+    pub sink: &'a mut dyn EventSink,
     /// Ends it, and all its children.
-    pub cancel: &'a Cancel,
+    pub cancel: &'a ModelCancel,
 }
 
 impl Orchestrator<'_> {
     /// Starts an orchestration; an error means that nothing was started. `asked` is kept and comes back with [`load`].
-    pub fn start(&self, asked: serde_json::Value, commission: Commission<'_>) -> Result<Finished, FlowError> {
+    pub fn start(
+        &self,
+        asked: serde_json::Value,
+        commission: OrchestrationOrder<'_>,
+    ) -> Result<FinishedRun, FlowError> {
         self.begin(asked, None, commission)
     }
 
@@ -88,27 +92,28 @@ impl Orchestrator<'_> {
     pub fn carry_out(
         &self,
         asked: serde_json::Value,
-        plan: Graph,
-        commission: Commission<'_>,
-    ) -> Result<Finished, FlowError> {
+        plan: OrchestrationGraph,
+        commission: OrchestrationOrder<'_>,
+    ) -> Result<FinishedRun, FlowError> {
         self.begin(asked, Some(plan), commission)
     }
 
     fn begin(
         &self,
         asked: serde_json::Value,
-        graph: Option<Graph>,
-        commission: Commission<'_>,
-    ) -> Result<Finished, FlowError> {
+        graph: Option<OrchestrationGraph>,
+        commission: OrchestrationOrder<'_>,
+    ) -> Result<FinishedRun, FlowError> {
         let redactor = self.redactor();
-        let mut wanted = Asked::new(commission.request.clone(), &commission.base)?.without_secrets(&redactor);
+        let mut wanted =
+            FlowRequest::new(commission.request.clone(), &commission.base)?.without_secrets(&redactor);
         let goal = wanted.goal();
         if goal.trim().is_empty() {
             return Err(HostError::usage("there is no goal", "say what is wanted with --goal").into());
         }
         let (catalog, plan) = self.resolve(&wanted, &goal, graph.is_some())?;
         wanted.warn(&plan.warnings);
-        let store = Store::of(&self.places, &plan.workspace);
+        let store = RunStore::of(&self.places, &plan.workspace);
         store.sweep()?;
         let record = RunRecord {
             id: new_id(),
@@ -122,7 +127,7 @@ impl Orchestrator<'_> {
             applied_at: None,
         };
         let limits = &plan.profile.limits;
-        let mut state = State {
+        let mut state = OrchestrationState {
             version: 1,
             id: record.id.clone(),
             asked,
@@ -150,10 +155,10 @@ impl Orchestrator<'_> {
             sealed: false,
         };
         if let Some(graph) = graph {
-            let by = state::Planned { by_model: true, problem: None };
-            planner::apply(&mut state, planner::Event::Planned { graph, by });
+            let by = state::PlanOrigin { by_model: true, problem: None };
+            planner::apply(&mut state, planner::OrchestrationEvent::Planned { graph, by });
         }
-        let held = Held::create(&self.places, store.folder(), &record, redactor)?;
+        let held = OrchestrationFolder::create(&self.places, store.folder(), &record, redactor)?;
         self.conduct(state, held, &record, &wanted, &catalog, commission)
     }
 
@@ -162,12 +167,13 @@ impl Orchestrator<'_> {
         &self,
         folder: RunFolder,
         message: Option<String>,
-        commission: Commission<'_>,
-    ) -> Result<Finished, FlowError> {
+        commission: OrchestrationOrder<'_>,
+    ) -> Result<FinishedRun, FlowError> {
         let lost = || FlowError::resume("its state is gone", "start it anew");
         let before = load(&folder)?.ok_or_else(lost)?;
         let redactor = self.redactor();
-        let mut wanted = Asked::new(commission.request.clone(), &commission.base)?.without_secrets(&redactor);
+        let mut wanted =
+            FlowRequest::new(commission.request.clone(), &commission.base)?.without_secrets(&redactor);
         if wanted.spec_sha256() != before.spec_sha256 {
             return Err(FlowError::resume(
                 "the spec is not the one it was started with",
@@ -178,14 +184,19 @@ impl Orchestrator<'_> {
         let state = resumed::resumed(before, message, commission.ethics_override.is_some())?;
         let (catalog, plan) = self.resolve(&wanted, &state.goal, state.planned.is_some())?;
         wanted.warn(&plan.warnings);
-        let held = Held::reopen(&self.places, folder, redactor)?;
+        let held = OrchestrationFolder::reopen(&self.places, folder, redactor)?;
         let record = held.run().record()?;
         self.conduct(state, held, &record, &wanted, &catalog, commission)
     }
 
     /// What the orchestration itself means: checks everything that can be checked before anything starts. Where there is a
     /// plan already, nobody needs to be there who makes one.
-    fn resolve(&self, asked: &Asked, goal: &str, planned: bool) -> Result<(Catalog, RunPlan), FlowError> {
+    fn resolve(
+        &self,
+        asked: &FlowRequest,
+        goal: &str,
+        planned: bool,
+    ) -> Result<(ModeCatalog, RunPlan), FlowError> {
         let workspace = asked.request.workspace.as_deref().unwrap_or(Path::new("."));
         let catalog = modes::catalog(&self.places, Some(workspace))?;
         let profile = &catalog.resolve("orchestrate").map_err(HostError::from)?;
@@ -205,14 +216,14 @@ impl Orchestrator<'_> {
 
     fn conduct(
         &self,
-        mut state: State,
-        held: Held,
+        mut state: OrchestrationState,
+        held: OrchestrationFolder,
         record: &RunRecord,
-        asked: &Asked,
-        catalog: &Catalog,
-        commission: Commission<'_>,
-    ) -> Result<Finished, FlowError> {
-        let Commission { ethics_override, sink, cancel, .. } = commission;
+        asked: &FlowRequest,
+        catalog: &ModeCatalog,
+        commission: OrchestrationOrder<'_>,
+    ) -> Result<FinishedRun, FlowError> {
+        let OrchestrationOrder { ethics_override, sink, cancel, .. } = commission;
         if let Some(given) = ethics_override {
             let reason = self.redactor().redact_str(&given.reason);
             (state.ethics_override, state.overruled) = (Some(EthicsOverride { reason, ..given }), false);
@@ -221,18 +232,18 @@ impl Orchestrator<'_> {
         self.dispatcher.begin_whole(&own);
         let secrets = own.secrets;
         let events = held.run().evidence().join("events.jsonl");
-        let mut journal = Journal::open(record.id.clone(), &events, &secrets, sink)?;
-        journal.emit(Body::RunStarted {
+        let mut journal = FlowJournal::open(record.id.clone(), &events, &secrets, sink)?;
+        journal.emit(EventBody::RunStarted {
             mode: record.mode.clone(),
             goal: record.goal.clone(),
             agent: record.agent.clone(),
         });
         for message in asked.warnings.clone() {
-            journal.emit(Body::Warning { message });
+            journal.emit(EventBody::Warning { message });
         }
-        let trunk = Trunk::new(&record.workspace, held.path(), record.out.as_deref());
+        let trunk = MergeTree::new(&record.workspace, held.path(), record.out.as_deref());
         let (places, host) = (&self.places, self.host);
-        let mut drive = Drive {
+        let mut drive = OrchestrationDriver {
             places,
             host,
             dispatcher: self.dispatcher,
@@ -248,9 +259,9 @@ impl Orchestrator<'_> {
         };
         let failure = drive.go(&mut state).err();
         drive.log_children(&state);
-        let Drive { mut trunk, mut journal, held, began, .. } = drive;
+        let OrchestrationDriver { mut trunk, mut journal, held, began, .. } = drive;
         state.elapsed_ms += began.elapsed().as_millis() as u64;
-        let sealing = deliver::Sealing {
+        let sealing = deliver::OrchestrationSealing {
             record,
             wants_apply: asked.request.apply.then_some(&self.places),
             audit: self.dispatcher.audit(),

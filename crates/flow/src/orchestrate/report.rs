@@ -3,18 +3,21 @@
 use std::fmt::Write as _;
 
 use holon_core::artifact::orchestration::{
-    AttemptReport, LeftReport, MergeReport, NodeReport, Orchestration, ReplanReport,
+    AttemptReport, MergeReport, Orchestration, ReplanReport, TaskReport, UndoneTaskReport,
 };
 use holon_core::manifest::{EthicsOverride, FlowInfo, FlowStep, Manifest, StepProgress};
-use holon_core::mode_run::Decision;
-use holon_core::outcome::Outcome;
+use holon_core::mode_run::ModeDecision;
+use holon_core::outcome::RunOutcome;
 use holon_host::store::RunRecord;
 
-use super::state::{Answer, Attempt, Ended, Left, Node, Phase, Replan, State};
+use super::state::{
+    OrchestrationEnd, OrchestrationState, Replan, ReplanAnswer, TaskAttempt, TaskNode, TaskPhase,
+    UnfinishedPart,
+};
 use super::{replan, resume_hint};
 
 /// A manifest for the case that the process dies: failed until proven otherwise, and how to go on.
-pub(super) fn begun(state: &State, record: &RunRecord) -> Manifest {
+pub(super) fn begun(state: &OrchestrationState, record: &RunRecord) -> Manifest {
     let mut manifest = Manifest::begun(record.id.clone(), record.mode.clone(), record.started_at.clone());
     let meta = &mut manifest.metadata;
     meta.mode.clone_from(&record.mode);
@@ -33,14 +36,14 @@ pub(super) fn begun(state: &State, record: &RunRecord) -> Manifest {
 }
 
 /// The word of a person that let the result out against the assessment; one that nothing followed from is none.
-fn overruled(state: &State) -> Option<&EthicsOverride> {
+fn overruled(state: &OrchestrationState) -> Option<&EthicsOverride> {
     state.ethics_override.as_ref().filter(|_| state.overruled)
 }
 
-fn info(state: &State, record: &RunRecord) -> FlowInfo {
+fn info(state: &OrchestrationState, record: &RunRecord) -> FlowInfo {
     let plan = step("orchestrate", "orchestrate", &state.planning, state.planned.is_some(), false);
     let tasks = state.nodes.iter().map(|node| {
-        let (done, running) = (is_over(node), matches!(node.phase, Phase::Running { .. }));
+        let (done, running) = (is_over(node), matches!(node.phase, TaskPhase::Running { .. }));
         step(&node.task.id, &node.task.mode, &node.attempts, done, running)
     });
     let left = state.left.iter().flat_map(|left| {
@@ -49,18 +52,18 @@ fn info(state: &State, record: &RunRecord) -> FlowInfo {
             ..step(&node.task.id, &node.task.mode, &node.attempts, is_over(node), false)
         })
     });
-    let over = state.ended == Some(Ended::Complete);
+    let over = state.ended == Some(OrchestrationEnd::Complete);
     FlowInfo {
         steps: std::iter::once(plan).chain(tasks).chain(left).collect(),
         resume: (!over).then(|| resume_hint(record)),
     }
 }
 
-fn is_over(node: &Node) -> bool {
-    matches!(node.phase, Phase::Done | Phase::Failed { .. } | Phase::Blocked { .. })
+fn is_over(node: &TaskNode) -> bool {
+    matches!(node.phase, TaskPhase::Done | TaskPhase::Failed { .. } | TaskPhase::Blocked { .. })
 }
 
-fn step(name: &str, mode: &str, attempts: &[Attempt], done: bool, running: bool) -> FlowStep {
+fn step(name: &str, mode: &str, attempts: &[TaskAttempt], done: bool, running: bool) -> FlowStep {
     let last = attempts.last();
     let end = last.and_then(|attempt| attempt.end.as_ref());
     FlowStep {
@@ -83,7 +86,7 @@ fn step(name: &str, mode: &str, attempts: &[Attempt], done: bool, running: bool)
 }
 
 /// `orchestration.json`.
-pub(super) fn orchestration(state: &State) -> Orchestration {
+pub(super) fn orchestration(state: &OrchestrationState) -> Orchestration {
     let planned = state.planned.as_ref();
     let all = || state.nodes.iter().chain(state.left.iter().flat_map(|left| &left.nodes));
     Orchestration {
@@ -117,12 +120,12 @@ fn replanned(replan: &Replan) -> ReplanReport {
         kept: replan.kept.clone(),
         dropped: replan.dropped.clone(),
         added: replan.added.clone(),
-        no_plan: replan.answer.as_ref().and_then(Answer::no_plan).map(str::to_owned),
+        no_plan: replan.answer.as_ref().and_then(ReplanAnswer::no_plan).map(str::to_owned),
     }
 }
 
-fn left_out(left: &Left, node: &Node) -> LeftReport {
-    LeftReport {
+fn left_out(left: &UnfinishedPart, node: &TaskNode) -> UndoneTaskReport {
+    UndoneTaskReport {
         id: node.task.id.clone(),
         mode: node.task.mode.clone(),
         goal: node.task.goal.clone(),
@@ -131,7 +134,7 @@ fn left_out(left: &Left, node: &Node) -> LeftReport {
 }
 
 /// Why a task was left.
-fn left_because(left: &Left, node: &Node) -> String {
+fn left_because(left: &UnfinishedPart, node: &TaskNode) -> String {
     match replan::why(node) {
         Some(reason) => reason.to_owned(),
         None if left.task == node.task.id => left.reason.clone(),
@@ -139,16 +142,16 @@ fn left_because(left: &Left, node: &Node) -> String {
     }
 }
 
-pub(super) fn node(node: &Node) -> NodeReport {
+pub(super) fn node(node: &TaskNode) -> TaskReport {
     let status = match &node.phase {
-        Phase::Waiting | Phase::ToFix => "waiting",
-        Phase::Running { .. } => "running",
-        Phase::Conflict { .. } => "conflict",
-        Phase::ToMerge { .. } | Phase::Done => "done",
-        Phase::Failed { .. } => "failed",
-        Phase::Blocked { .. } => "blocked",
+        TaskPhase::Waiting | TaskPhase::ToFix => "waiting",
+        TaskPhase::Running { .. } => "running",
+        TaskPhase::Conflict { .. } => "conflict",
+        TaskPhase::ToMerge { .. } | TaskPhase::Done => "done",
+        TaskPhase::Failed { .. } => "failed",
+        TaskPhase::Blocked { .. } => "blocked",
     };
-    NodeReport {
+    TaskReport {
         id: node.task.id.clone(),
         status: status.into(),
         attempts: node.attempts.iter().map(attempt).collect(),
@@ -156,7 +159,7 @@ pub(super) fn node(node: &Node) -> NodeReport {
     }
 }
 
-fn attempt(attempt: &Attempt) -> AttemptReport {
+fn attempt(attempt: &TaskAttempt) -> AttemptReport {
     let end = attempt.end.as_ref();
     let error = end.and_then(|end| end.error.as_ref()).map(|(_, message)| message.clone());
     AttemptReport {
@@ -171,37 +174,41 @@ fn attempt(attempt: &Attempt) -> AttemptReport {
     }
 }
 
-pub(super) fn decision(ended: Option<&Ended>) -> Decision {
+pub(super) fn decision(ended: Option<&OrchestrationEnd>) -> ModeDecision {
     match ended {
-        Some(Ended::Complete) => Decision::Approve,
-        Some(Ended::EthicsBlocked { reason, .. }) => Decision::Block { reason: reason.clone() },
-        Some(other) => Decision::Escalate { reason: told(other) },
-        None => Decision::Escalate { reason: "it was ended before it was over".into() },
+        Some(OrchestrationEnd::Complete) => ModeDecision::Approve,
+        Some(OrchestrationEnd::EthicsBlocked { reason, .. }) => {
+            ModeDecision::Block { reason: reason.clone() }
+        }
+        Some(other) => ModeDecision::Escalate { reason: told(other) },
+        None => ModeDecision::Escalate { reason: "it was ended before it was over".into() },
     }
 }
 
 /// How it ended, in a sentence.
-pub(super) fn told(ended: &Ended) -> String {
+pub(super) fn told(ended: &OrchestrationEnd) -> String {
     match ended {
-        Ended::Complete => "all tasks are done".into(),
-        Ended::Partial { task, reason, left } => format!(
+        OrchestrationEnd::Complete => "all tasks are done".into(),
+        OrchestrationEnd::Partial { task, reason, left } => format!(
             "only a part of it is done, and delivered: `{task}` could not be done ({reason}); left: {}",
             left.join(", ")
         ),
-        Ended::Failed { task, reason, .. } => format!("{task}: {reason}"),
-        Ended::Escalated { task, reason } => format!("{task} asks for a person: {reason}"),
-        Ended::EthicsBlocked { task, reason } => format!("{task} does not let the result out: {reason}"),
-        Ended::OutOfMoney => "all money is spent, so nothing more was started".into(),
-        Ended::OutOfTime => "all time is spent, so nothing more was started".into(),
-        Ended::TooManyChildren => {
+        OrchestrationEnd::Failed { task, reason, .. } => format!("{task}: {reason}"),
+        OrchestrationEnd::Escalated { task, reason } => format!("{task} asks for a person: {reason}"),
+        OrchestrationEnd::EthicsBlocked { task, reason } => {
+            format!("{task} does not let the result out: {reason}")
+        }
+        OrchestrationEnd::OutOfMoney => "all money is spent, so nothing more was started".into(),
+        OrchestrationEnd::OutOfTime => "all time is spent, so nothing more was started".into(),
+        OrchestrationEnd::TooManyChildren => {
             "there were as many runs as there may be, so nothing more was started".into()
         }
-        Ended::Cancelled => "cancelled by request".into(),
+        OrchestrationEnd::Cancelled => "cancelled by request".into(),
     }
 }
 
 /// `summary.md`.
-pub(super) fn summary(state: &State, outcome: Outcome, words: &[(String, String)]) -> String {
+pub(super) fn summary(state: &OrchestrationState, outcome: RunOutcome, words: &[(String, String)]) -> String {
     let mut text = format!("# {}\n\n", one_line(&state.goal));
     let ended = state.ended.as_ref().map_or_else(|| "it was ended before it was over".to_owned(), told);
     let _ = writeln!(text, "**{outcome}**: {ended}\n");
@@ -219,7 +226,7 @@ pub(super) fn summary(state: &State, outcome: Outcome, words: &[(String, String)
         if report.attempts.len() > 1 {
             let _ = write!(text, ", {} runs", report.attempts.len());
         }
-        if let Some(reason) = node.decision().and_then(Decision::reason) {
+        if let Some(reason) = node.decision().and_then(ModeDecision::reason) {
             let _ = write!(text, ": {}", one_line(reason));
         }
         text.push('\n');
@@ -238,7 +245,9 @@ pub(super) fn summary(state: &State, outcome: Outcome, words: &[(String, String)
             let why = one_line(&replan.reason);
             let _ = write!(text, "- **{}** could not be done ({}: {why}). ", replan.after_task, replan.kind);
             let _ = match replan.answer.as_ref().map(|answer| (answer, answer.no_plan())) {
-                Some((Answer::Stop { reason }, _)) => writeln!(text, "Nothing more: {}", one_line(reason)),
+                Some((ReplanAnswer::Stop { reason }, _)) => {
+                    writeln!(text, "Nothing more: {}", one_line(reason))
+                }
                 Some((_, Some(problem))) => writeln!(text, "No usable plan: {}", one_line(problem)),
                 Some(_) => writeln!(text, "Instead: {}.", replan.added.join(", ")),
                 None => writeln!(text, "The answer is not there."),

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use holon_core::artifact::orchestration::Task;
+use holon_core::artifact::orchestration::OrchestrationTask;
 use holon_core::ids::RunId;
 use holon_core::manifest::EthicsOverride;
-use holon_core::mode_run::Decision;
-use holon_core::outcome::{Outcome, Status};
+use holon_core::mode_run::ModeDecision;
+use holon_core::outcome::{RunOutcome, RunStatus};
 use serde::{Deserialize, Serialize};
 
 /// `orchestrate.json`: where an orchestration is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct OrchestrationState {
     /// Version of this form.
     pub version: u32,
     /// Its id, also the name of its folder in the run store.
@@ -36,22 +36,22 @@ pub struct State {
     pub children: u32,
     /// Who made the plan; nobody has, as long as there are no tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub planned: Option<Planned>,
+    pub planned: Option<PlanOrigin>,
     /// Runs that were started to make the plan.
-    pub planning: Vec<Attempt>,
+    pub planning: Vec<TaskAttempt>,
     /// The tasks.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TaskNode>,
     /// Changes that were joined, in order.
-    pub merges: Vec<Merge>,
+    pub merges: Vec<MergedChange>,
     /// Every time the rest of the work was planned again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replans: Vec<Replan>,
     /// Tasks that a later plan took the place of, as they were then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dropped: Vec<Node>,
+    pub dropped: Vec<TaskNode>,
     /// What is not done, once only the finished part is to be delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
+    pub left: Option<UnfinishedPart>,
     /// A person lets the result out whatever the assessment says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ethics_override: Option<EthicsOverride>,
@@ -63,14 +63,14 @@ pub struct State {
     pub messages: Vec<String>,
     /// How it ended, until it is resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Ended>,
+    pub ended: Option<OrchestrationEnd>,
     /// Whether its end was written down in full.
     pub sealed: bool,
 }
 
 /// Who made the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct PlanOrigin {
     /// Whether it is the model's; else it is the usual order of modes.
     pub by_model: bool,
     /// Why the model's was not taken.
@@ -80,13 +80,13 @@ pub struct Planned {
 
 /// One task, and how far it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Node {
+pub struct TaskNode {
     /// The task, with the canonical name of its mode.
-    pub task: Task,
+    pub task: OrchestrationTask,
     /// How far it is.
-    pub phase: Phase,
+    pub phase: TaskPhase,
     /// Every run that was started for it, also to mend it.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<TaskAttempt>,
     /// How often its findings went back to be mended.
     pub fixes: u32,
     /// The plan it is of: 0 for the first, else the number of the replan.
@@ -117,13 +117,13 @@ pub struct Replan {
     pub added: Vec<String>,
     /// What was answered; nobody knows before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<ReplanAnswer>,
 }
 
 /// What a planner that was asked again said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Answer {
+pub enum ReplanAnswer {
     /// A plan for the rest.
     Taken,
     /// Nothing more should be done.
@@ -138,7 +138,7 @@ pub enum Answer {
     },
 }
 
-impl Answer {
+impl ReplanAnswer {
     /// Why there are no new tasks.
     pub fn no_plan(&self) -> Option<&str> {
         match self {
@@ -151,30 +151,30 @@ impl Answer {
 
 /// What is not done when only the finished part is delivered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Left {
+pub struct UnfinishedPart {
     /// The task because of which.
     pub task: String,
     /// Why.
     pub reason: String,
     /// The tasks, as they were left.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TaskNode>,
 }
 
 /// How far a task is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Phase {
+pub enum TaskPhase {
     /// Its turn has not come.
     Waiting,
     /// A run for it was started.
     Running {
         /// What for.
-        purpose: Purpose,
+        purpose: AttemptPurpose,
     },
     /// Its changes wait to be joined with the others'.
     ToMerge {
         /// Where the changes come from.
-        purpose: Purpose,
+        purpose: AttemptPurpose,
     },
     /// Its changes do not fit those that were joined before; both sides have to be brought together.
     Conflict {
@@ -200,7 +200,7 @@ pub enum Phase {
 /// What a run is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Purpose {
+pub enum AttemptPurpose {
     /// The task itself.
     Task,
     /// To bring changes together that met.
@@ -209,7 +209,7 @@ pub enum Purpose {
     Fix,
 }
 
-impl Purpose {
+impl AttemptPurpose {
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -222,9 +222,9 @@ impl Purpose {
 
 /// One run, and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Attempt {
+pub struct TaskAttempt {
     /// What it is for.
-    pub purpose: Purpose,
+    pub purpose: AttemptPurpose,
     /// The mode it runs in.
     pub mode: String,
     /// The run, as soon as it has a name.
@@ -245,11 +245,11 @@ pub struct Attempt {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptEnd {
     /// What happened to the execution.
-    pub status: Status,
+    pub status: RunStatus,
     /// What the result is worth.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// What follows from it.
-    pub decision: Decision,
+    pub decision: ModeDecision,
     /// Why it did not succeed: a stable short word and a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<(String, String)>,
@@ -269,11 +269,11 @@ pub struct AttemptEnd {
 
 /// A change that was joined with those before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Merge {
+pub struct MergedChange {
     /// The task.
     pub task: String,
     /// How it went.
-    pub how: Joined,
+    pub how: MergeMethod,
     /// The file with the change as it was joined, in the orchestration's folder.
     pub file: String,
     /// Digest of that file.
@@ -285,7 +285,7 @@ pub struct Merge {
 /// How a change was joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Joined {
+pub enum MergeMethod {
     /// The files were as it knew them.
     Clean,
     /// With other changes to the same files.
@@ -294,7 +294,7 @@ pub enum Joined {
     Resolved,
 }
 
-impl Joined {
+impl MergeMethod {
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -308,7 +308,7 @@ impl Joined {
 /// How an orchestration ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
-pub enum Ended {
+pub enum OrchestrationEnd {
     /// Every task is done.
     Complete,
     /// What was done of it is delivered; something is left.
@@ -353,10 +353,10 @@ pub enum Ended {
     Cancelled,
 }
 
-impl Node {
+impl TaskNode {
     /// A task that nobody has begun.
-    pub fn fresh(task: Task, plan: u32) -> Self {
-        Self { task, phase: Phase::Waiting, attempts: Vec::new(), fixes: 0, plan }
+    pub fn fresh(task: OrchestrationTask, plan: u32) -> Self {
+        Self { task, phase: TaskPhase::Waiting, attempts: Vec::new(), fixes: 0, plan }
     }
 
     /// Whether it can change files by itself.
@@ -365,40 +365,40 @@ impl Node {
     }
 
     /// The last run of a purpose that ended.
-    pub fn last_end(&self, purpose: Purpose) -> Option<&AttemptEnd> {
+    pub fn last_end(&self, purpose: AttemptPurpose) -> Option<&AttemptEnd> {
         self.attempts.iter().rev().find(|a| a.purpose == purpose).and_then(|a| a.end.as_ref())
     }
 
     /// The run whose result counts as the task's own.
-    pub fn result(&self) -> Option<&Attempt> {
-        self.attempts.iter().rev().find(|a| a.purpose == Purpose::Task && a.end.is_some())
+    pub fn result(&self) -> Option<&TaskAttempt> {
+        self.attempts.iter().rev().find(|a| a.purpose == AttemptPurpose::Task && a.end.is_some())
     }
 
     /// What the task decided.
-    pub fn decision(&self) -> Option<&Decision> {
-        self.last_end(Purpose::Task).map(|end| &end.decision)
+    pub fn decision(&self) -> Option<&ModeDecision> {
+        self.last_end(AttemptPurpose::Task).map(|end| &end.decision)
     }
 }
 
-impl State {
+impl OrchestrationState {
     /// What is left of the money, when there is a limit.
     pub fn money_left(&self) -> Option<f64> {
         self.max_cost_usd.map(|limit| (limit - self.spent_usd).max(0.0))
     }
 
     /// Every task there ever was: those that were replaced, those that were left, and those of the plan.
-    pub fn every_node(&self) -> impl Iterator<Item = &Node> {
+    pub fn every_node(&self) -> impl Iterator<Item = &TaskNode> {
         let left = self.left.iter().flat_map(|left| &left.nodes);
         self.dropped.iter().chain(left).chain(&self.nodes)
     }
 
     /// Every run that was started, also to plan.
-    pub fn every_attempt(&self) -> impl Iterator<Item = &Attempt> {
+    pub fn every_attempt(&self) -> impl Iterator<Item = &TaskAttempt> {
         self.planning.iter().chain(self.every_node().flat_map(|node| &node.attempts))
     }
 
     /// A task by its name.
-    pub fn node(&self, id: &str) -> Option<&Node> {
+    pub fn node(&self, id: &str) -> Option<&TaskNode> {
         self.nodes.iter().find(|node| node.task.id == id)
     }
 }

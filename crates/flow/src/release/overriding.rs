@@ -13,9 +13,9 @@ use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::reports::{AMENDED, Amended};
+use super::reports::{AMENDED, AmendedReports};
 use super::{OVERRIDDEN, note_override};
-use crate::audit::{self, Audit};
+use crate::audit::{self, AuditTrail};
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
 use crate::sealed::SEALED_SHA256;
@@ -27,21 +27,21 @@ const LOCK: &str = "lock";
 
 /// What was begun.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Begun {
+struct PendingOverride {
     /// The folder of the run it is about, below the state folder.
     run: PathBuf,
     word: ReleaseOverride,
     /// How long the audit log was before.
     after: u64,
     /// What the reports become; unknown until the word is in the audit log.
-    amended: Option<Amended>,
+    amended: Option<AmendedReports>,
 }
 
 /// An override on its way.
-struct Overriding {
-    audit: Audit,
+struct OverrideInProgress {
+    audit: AuditTrail,
     folder: RunFolder,
-    begun: Begun,
+    begun: PendingOverride,
     /// Whether a process before began it, so that some of it may be done.
     again: bool,
     /// Held until it is everywhere.
@@ -49,21 +49,26 @@ struct Overriding {
 }
 
 /// One step. Each can be done once more without harm.
-type Step = fn(&mut Overriding) -> Result<(), FlowError>;
+type OverrideStep = fn(&mut OverrideInProgress) -> Result<(), FlowError>;
 
 /// The audit log comes first. From the second step on it counts; the reports follow.
-const STEPS: [Step; 5] =
-    [Overriding::note, Overriding::keep, Overriding::work_out, Overriding::tell, Overriding::write];
+const STEPS: [OverrideStep; 5] = [
+    OverrideInProgress::note,
+    OverrideInProgress::keep,
+    OverrideInProgress::work_out,
+    OverrideInProgress::tell,
+    OverrideInProgress::write,
+];
 
 /// Writes a person's word down, and lets it count from then on: the audit log before anything else, then the run's own
 /// record, then what people read about the run or about the whole it is a part of.
-pub fn overrule(audit: &Audit, folder: &RunFolder, word: ReleaseOverride) -> Result<(), FlowError> {
+pub fn overrule(audit: &AuditTrail, folder: &RunFolder, word: ReleaseOverride) -> Result<(), FlowError> {
     begin(audit, folder, word)?.go_on(&STEPS)
 }
 
 /// Finishes an override whose process died, and tells the run it is about. One that is under way is left alone, and one
 /// that had not reached the audit log was never given.
-pub fn finish_override(audit: &Audit) -> Result<Option<String>, FlowError> {
+pub fn finish_override(audit: &AuditTrail) -> Result<Option<String>, FlowError> {
     if !record_of(audit).exists() {
         return Ok(None);
     }
@@ -73,7 +78,11 @@ pub fn finish_override(audit: &Audit) -> Result<Option<String>, FlowError> {
     }
 }
 
-fn begin(audit: &Audit, folder: &RunFolder, word: ReleaseOverride) -> Result<Overriding, FlowError> {
+fn begin(
+    audit: &AuditTrail,
+    folder: &RunFolder,
+    word: ReleaseOverride,
+) -> Result<OverrideInProgress, FlowError> {
     let state = audit.state();
     private_folder(&state.join(FOLDER))?;
     let lock = lock(audit, FlockOperation::LockExclusive)?;
@@ -86,22 +95,27 @@ fn begin(audit: &Audit, folder: &RunFolder, word: ReleaseOverride) -> Result<Ove
     // A run that is kept elsewhere is found by its whole path.
     let run = path.strip_prefix(real(state)?).map_or_else(|_| path.clone(), Path::to_owned);
     let after = audit.written_down().map_or(0, |head| head.length);
-    let begun = Begun { run, word, after, amended: None };
-    let overriding =
-        Overriding { audit: audit.clone(), folder: RunFolder::open(path), begun, again: false, _lock: lock };
+    let begun = PendingOverride { run, word, after, amended: None };
+    let overriding = OverrideInProgress {
+        audit: audit.clone(),
+        folder: RunFolder::open(path),
+        begun,
+        again: false,
+        _lock: lock,
+    };
     overriding.save()?;
     Ok(overriding)
 }
 
 /// Finishes what a process before began, if there is anything.
-fn finish(audit: &Audit, lock: File) -> Result<(Option<String>, File), FlowError> {
+fn finish(audit: &AuditTrail, lock: File) -> Result<(Option<String>, File), FlowError> {
     let path = record_of(audit);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((None, lock)),
         Err(e) => return Err(HostError::io("read", &path)(e).into()),
     };
-    let mut begun: Begun =
+    let mut begun: PendingOverride =
         serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?;
     if begun.word.audit.is_none() {
         begun.word.audit = noted(audit, &begun)?;
@@ -114,12 +128,12 @@ fn finish(audit: &Audit, lock: File) -> Result<(Option<String>, File), FlowError
     }
     let run = begun.word.run.clone();
     let held = lock.try_clone().map_err(HostError::io("lock", &path))?;
-    Overriding { audit: audit.clone(), folder, begun, again: true, _lock: lock }.go_on(&STEPS)?;
+    OverrideInProgress { audit: audit.clone(), folder, begun, again: true, _lock: lock }.go_on(&STEPS)?;
     Ok((Some(run), held))
 }
 
-impl Overriding {
-    fn go_on(mut self, steps: &[Step]) -> Result<(), FlowError> {
+impl OverrideInProgress {
+    fn go_on(mut self, steps: &[OverrideStep]) -> Result<(), FlowError> {
         for step in steps {
             step(&mut self)?;
         }
@@ -150,7 +164,8 @@ impl Overriding {
     /// Works out what the reports become, and writes that down before any of them changes.
     fn work_out(&mut self) -> Result<(), FlowError> {
         if self.begun.amended.is_none() {
-            self.begun.amended = Some(Amended::naming(&self.begun.word, &self.told_by(), &self.audit)?);
+            self.begun.amended =
+                Some(AmendedReports::naming(&self.begun.word, &self.told_by(), &self.audit)?);
             self.save()?;
         }
         Ok(())
@@ -205,7 +220,7 @@ fn remove_half_written(folder: &RunFolder) {
 }
 
 /// Where the audit log holds the word, if it got there.
-fn noted(audit: &Audit, begun: &Begun) -> Result<Option<AuditHead>, FlowError> {
+fn noted(audit: &AuditTrail, begun: &PendingOverride) -> Result<Option<AuditHead>, FlowError> {
     let word = &begun.word;
     let is = |entry: &&holon_store::AuditEntry| {
         let (note, detail) = (&entry.note, &entry.note.detail);
@@ -220,12 +235,12 @@ fn noted(audit: &Audit, begun: &Begun) -> Result<Option<AuditHead>, FlowError> {
     Ok(entries.iter().find(is).map(|entry| AuditHead { length: entry.seq, head: entry.hash.clone() }))
 }
 
-fn record_of(audit: &Audit) -> PathBuf {
+fn record_of(audit: &AuditTrail) -> PathBuf {
     audit.state().join(FOLDER).join(RECORD)
 }
 
 /// The lock of whoever writes an override down; `None` when somebody else holds it.
-fn lock(audit: &Audit, how: FlockOperation) -> Result<Option<File>, FlowError> {
+fn lock(audit: &AuditTrail, how: FlockOperation) -> Result<Option<File>, FlowError> {
     let path = audit.state().join(FOLDER).join(LOCK);
     let file =
         File::options().create(true).append(true).open(&path).map_err(HostError::io("create", &path))?;

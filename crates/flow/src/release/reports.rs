@@ -11,9 +11,9 @@ use holon_host::store::{RunFolder, write_durable};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::audit::{self, Audit};
+use crate::audit::{self, AuditTrail};
 use crate::error::FlowError;
-use crate::sealed::{self, SEALED, Sealed};
+use crate::sealed::{self, SEALED, SealList};
 
 /// What the audit log calls a manifest that a person's word was added to: `manifest_sha256` tells which one it is now.
 pub(crate) const AMENDED: &str = "manifest_amended";
@@ -21,7 +21,7 @@ const MANIFEST: &str = "output/manifest.json";
 
 /// The reports of a run that name a person's word.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Amended {
+pub(super) struct AmendedReports {
     /// Digest of the manifest; empty for a run that has none.
     pub(super) manifest_sha256: String,
     /// Digest of the list of sealed files, when the run is sealed.
@@ -30,13 +30,13 @@ pub(super) struct Amended {
     pub(super) files: BTreeMap<String, String>,
 }
 
-impl Amended {
+impl AmendedReports {
     /// Names it in the manifest, in summary.md and in orchestration.json, whose digests the manifest holds, and in the list
     /// of sealed files.
     pub(super) fn naming(
         word: &ReleaseOverride,
         folder: &RunFolder,
-        audit: &Audit,
+        audit: &AuditTrail,
     ) -> Result<Self, FlowError> {
         let (Some(mut manifest), Some(before)) = (folder.manifest(), folder.manifest_sha256()) else {
             return Ok(Self::default());
@@ -73,7 +73,7 @@ impl Amended {
         &mut self,
         folder: &RunFolder,
         manifest: &mut Manifest,
-        sealed: &mut Option<Sealed>,
+        sealed: &mut Option<SealList>,
         name: &str,
         change: impl FnOnce(&[u8]) -> Option<String>,
     ) -> Result<(), HostError> {
@@ -107,7 +107,7 @@ impl Amended {
 }
 
 /// The list of sealed files, if it is the one that the audit log tells of: nothing else is sealed again.
-fn sealed_now(folder: &RunFolder, audit: &Audit, run: &str) -> Result<Option<Sealed>, FlowError> {
+fn sealed_now(folder: &RunFolder, audit: &AuditTrail, run: &str) -> Result<Option<SealList>, FlowError> {
     let entries = audit::entries(audit)?;
     let about = entries.iter().filter(|entry| entry.note.detail.get("run_id").is_some_and(|id| id == run));
     let Some(told) = sealed::told(about) else { return Ok(None) };

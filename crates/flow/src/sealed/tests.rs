@@ -41,7 +41,7 @@ fn every_final_file_is_listed_in_order_and_no_other() {
     let digest = seal(&run, &manifest).unwrap();
     let text = fs::read(run.path().join(SEALED)).unwrap();
     assert_eq!(digest, sha256(&text));
-    let list: Sealed = serde_json::from_slice(&text).unwrap();
+    let list: SealList = serde_json::from_slice(&text).unwrap();
     let paths: Vec<&str> = list.files.iter().map(|file| file.path.as_str()).collect();
     let expected = [
         "evidence/a-link",
@@ -52,7 +52,7 @@ fn every_final_file_is_listed_in_order_and_no_other() {
     assert_eq!(paths, expected);
     assert_eq!(list.files[0].kind, SealedKind::Link);
     assert_eq!(list.files[0].sha256, sha256(b"elsewhere"));
-    assert_eq!(Found::in_folder(run.path()).files, list.files);
+    assert_eq!(SealedContents::in_folder(run.path()).files, list.files);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn applying_changes_nothing_of_what_was_asked_and_another_goal_does() {
 #[test]
 fn the_last_seal_counts_until_the_run_is_gone_on_with() {
     let (state, run, manifest) = run(true);
-    let audit = Audit::of(state.path());
+    let audit = AuditTrail::of(state.path());
     let last = || {
         let entries = crate::audit::entries(&audit).unwrap();
         told(entries.iter()).map(str::to_owned)
@@ -99,8 +99,8 @@ fn known_digests_are_taken_over_when_the_size_fits() {
     let (_state, run, _) = run(true);
     let size = fs::metadata(run.output().join("manifest.json")).unwrap().len();
     let digest_with = |bytes: u64| {
-        let known = Known::from([("output/manifest.json".to_owned(), (bytes, "known"))]);
-        let found = Found::knowing(run.path(), &known);
+        let known = KnownDigests::from([("output/manifest.json".to_owned(), (bytes, "known"))]);
+        let found = SealedContents::knowing(run.path(), &known);
         found.files.into_iter().find(|file| file.path == "output/manifest.json").unwrap().sha256
     };
     assert_eq!(digest_with(size), "known");
@@ -119,7 +119,7 @@ proptest! {
         for (name, content) in &files {
             fs::write(run.evidence().join(name), content).unwrap();
         }
-        let before = Found::in_folder(run.path());
+        let before = SealedContents::in_folder(run.path());
         let (name, content) = which.get(&files.iter().collect::<Vec<_>>()).to_owned();
         let mut changed = content.clone();
         if changed.is_empty() {
@@ -129,6 +129,6 @@ proptest! {
             changed[at] ^= 1;
         }
         fs::write(run.evidence().join(name), changed).unwrap();
-        prop_assert_ne!(Found::in_folder(run.path()), before);
+        prop_assert_ne!(SealedContents::in_folder(run.path()), before);
     }
 }

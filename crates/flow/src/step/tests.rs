@@ -1,23 +1,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-use holon_core::Span;
-use holon_core::mode::{Origin, Overrides, widenings};
+use holon_core::HumanDuration;
+use holon_core::mode::{RunOverrides, ValueOrigin, widenings};
 use proptest::prelude::*;
 
 use super::*;
 use crate::builtin;
 
-fn request(asked: &Asked, flow: &str, step: &str, money_left: Option<f64>) -> RunRequest {
+fn request(asked: &FlowRequest, flow: &str, step: &str, money_left: Option<f64>) -> RunRequest {
     let definition = builtin::find(flow).unwrap().unwrap();
     let place = definition.position(step).unwrap();
-    let Work::Run(work) = &definition.steps[place].work else { panic!("{step} is no run") };
-    let profile = profile(&Catalog::builtin().unwrap(), work).unwrap();
+    let StepWork::Run(work) = &definition.steps[place].work else { panic!("{step} is no run") };
+    let profile = profile(&ModeCatalog::builtin().unwrap(), work).unwrap();
     let files = [PathBuf::from("/flow/plan.md")];
-    let extra = Extra { files: &files, message: true, money_left };
+    let extra = StepExtras { files: &files, message: true, money_left };
     asked.step(&definition, place, &profile, extra).unwrap()
 }
 
-fn asked(request: RunRequest) -> Asked {
-    Asked::new(request, Path::new("/base")).unwrap()
+fn asked(request: RunRequest) -> FlowRequest {
+    FlowRequest::new(request, Path::new("/base")).unwrap()
 }
 
 #[test]
@@ -28,9 +28,9 @@ fn each_flag_goes_where_it_makes_sense() {
         apply: true,
         context: vec!["notes/plan.md".into()],
         agent: Some("./agent.sh".into()),
-        timeout: Some(Span::from_secs(90 * 60)),
+        timeout: Some(HumanDuration::from_secs(90 * 60)),
         max_rounds: Some(150),
-        network: Some(Network::Host),
+        network: Some(NetworkReach::Host),
         record: Some("tape.jsonl".into()),
         ..RunRequest::default()
     });
@@ -47,13 +47,13 @@ fn each_flag_goes_where_it_makes_sense() {
     assert_eq!(plan.context[1], Path::new("/base/notes/plan.md"));
     assert_eq!(plan.agent.as_deref(), Some("/base/./agent.sh"));
     assert_eq!(plan.workspace.as_deref(), Some(Path::new("/base")));
-    assert_eq!(plan.timeout, Some(Span::from_secs(60 * 60)), "no more than plan allows");
-    assert_eq!(execute.timeout, Some(Span::from_secs(90 * 60)));
+    assert_eq!(plan.timeout, Some(HumanDuration::from_secs(60 * 60)), "no more than plan allows");
+    assert_eq!(execute.timeout, Some(HumanDuration::from_secs(90 * 60)));
     assert_eq!((plan.max_rounds, execute.max_rounds), (Some(100), Some(150)));
     assert_eq!((plan.max_cost_usd, execute.max_cost_usd), (Some(2.5), Some(0.5)));
     assert_eq!(
         (plan.network, execute.network),
-        (None, Some(Network::Host)),
+        (None, Some(NetworkReach::Host)),
         "a mode that promises no change"
     );
     assert_eq!(plan.record.as_deref(), Some(Path::new("/base/tape.plan.jsonl")));
@@ -75,9 +75,9 @@ fn a_spec_is_divided_among_the_steps() {
     assert_eq!((asked.goal().as_str(), asked.max_cost_usd()), ("From the spec", Some(3.0)));
     let definition = builtin::find("plan-then-execute").unwrap().unwrap();
     for (place, name) in ["plan", "execute"].into_iter().enumerate() {
-        let Work::Run(work) = &definition.steps[place].work else { panic!("{name}") };
-        let profile = profile(&Catalog::builtin().unwrap(), work).unwrap();
-        let extra = Extra { files: &[], message: false, money_left: None };
+        let StepWork::Run(work) = &definition.steps[place].work else { panic!("{name}") };
+        let profile = profile(&ModeCatalog::builtin().unwrap(), work).unwrap();
+        let extra = StepExtras { files: &[], message: false, money_left: None };
         let request = asked.step(&definition, place, &profile, extra).unwrap();
         let spec = request.given_spec.unwrap().spec;
         let last = name == "execute";
@@ -87,7 +87,7 @@ fn a_spec_is_divided_among_the_steps() {
             "further artifacts belong to the last run"
         );
         assert_eq!(spec.constraints.checks.len(), usize::from(last));
-        assert_eq!(spec.constraints.timeout, Some(Span::from_secs(if last { 90 } else { 60 } * 60)));
+        assert_eq!(spec.constraints.timeout, Some(HumanDuration::from_secs(if last { 90 } else { 60 } * 60)));
         assert_eq!(spec.constraints.mode, None);
         assert_eq!(spec.agent.name.as_deref(), Some("/base/./agent.sh"));
         assert_eq!(request.workspace, Some(folder.path().join("code")));
@@ -126,10 +126,13 @@ fn inv_19_every_key_of_a_spec_reaches_a_step() {
             None => json[key] = sample(key),
         }
         let spec: Spec = serde_json::from_value(json).unwrap();
-        let given =
-            GivenSpec { folder: "/base".into(), within: None, ..GivenSpec::sent(spec, Path::new("/base")) };
+        let given = SourcedSpec {
+            folder: "/base".into(),
+            within: None,
+            ..SourcedSpec::sent(spec, Path::new("/base"))
+        };
         let asked = asked(RunRequest { given_spec: Some(given), ..RunRequest::default() });
-        let profile = Catalog::builtin().unwrap().resolve("execute").unwrap();
+        let profile = ModeCatalog::builtin().unwrap().resolve("execute").unwrap();
         let work = ChildWork {
             profile: &profile,
             label: "task",
@@ -173,8 +176,8 @@ fn inv_19_every_key_of_a_spec_reaches_a_step() {
 
 #[test]
 fn a_flow_takes_no_allow_writes() {
-    let error =
-        Asked::new(RunRequest { allow_writes: true, ..RunRequest::default() }, Path::new("/b")).unwrap_err();
+    let error = FlowRequest::new(RunRequest { allow_writes: true, ..RunRequest::default() }, Path::new("/b"))
+        .unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("--allow-writes"), "{error}");
 }
 
@@ -195,7 +198,7 @@ proptest! {
         rounds in prop::option::of(1u64..100_000),
         output in prop::option::of(1u64..100_000),
         money in prop::option::of(0.01f64..10_000.0),
-        network in prop_oneof![Just(None), Just(Some(Network::None)), Just(Some(Network::Host))],
+        network in prop_oneof![Just(None), Just(Some(NetworkReach::None)), Just(Some(NetworkReach::Host))],
         step in prop_oneof![
             Just(("plan-then-execute", "plan")), Just(("plan-then-execute", "execute")),
             Just(("review-fix", "review")), Just(("review-fix", "execute")),
@@ -203,29 +206,29 @@ proptest! {
     ) {
         let asked = asked(RunRequest {
             goal: Some("x".into()),
-            timeout: seconds.map(Span::from_secs),
-            idle_timeout: seconds.map(Span::from_secs),
+            timeout: seconds.map(HumanDuration::from_secs),
+            idle_timeout: seconds.map(HumanDuration::from_secs),
             max_rounds: rounds,
             max_output_mb: output,
             network,
             ..RunRequest::default()
         });
         let request = request(&asked, step.0, step.1, money);
-        let own = Catalog::builtin().unwrap().resolve(step.1).unwrap();
+        let own = ModeCatalog::builtin().unwrap().resolve(step.1).unwrap();
         prop_assert_eq!(request.mode.as_deref(), Some(step.1));
         prop_assert!(!request.allow_writes);
-        let overrides = Overrides {
+        let overrides = RunOverrides {
             timeout: request.timeout,
             idle_timeout: request.idle_timeout,
             rounds: request.max_rounds,
             cost_usd: request.max_cost_usd,
             output_mb: request.max_output_mb,
-            ..Overrides::default()
+            ..RunOverrides::default()
         };
-        let origin = Origin::Flag { flag: "--x".into() };
+        let origin = ValueOrigin::Flag { flag: "--x".into() };
         let narrowed = own.narrowed(&overrides, &origin).expect("nothing is wider");
         prop_assert!(widenings(&narrowed, &own).is_empty());
         // The machine's network is for modes that may change things, and only there may a person ask for it.
-        prop_assert!(request.network != Some(Network::Host) || !own.promises_no_change());
+        prop_assert!(request.network != Some(NetworkReach::Host) || !own.promises_no_change());
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use holon_core::artifact;
-use holon_core::manifest::Artifact;
-use holon_core::outcome::Status;
+use holon_core::manifest::ArtifactRecord;
+use holon_core::outcome::RunStatus;
 use holon_host::run::promises_form;
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
-use super::evidence::{KeptKind, Layout, RunEvidence};
+use super::evidence::{EvidenceFileKind, EvidenceLayout, RunEvidence};
 
 /// Where the evidence lies in a copy, and where what an agent put there itself lies.
 const EVIDENCE: [&str; 2] = ["evidence/", "evidence-of-agent/"];
@@ -30,12 +30,12 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
         one(run, row, &claim, found);
     }
     for (name, file) in run.output.iter().chain(&run.evidence) {
-        found.expect(file.kind == KeptKind::File, Kind::Output, name.clone(), || {
+        found.expect(file.kind == EvidenceFileKind::File, Kind::Output, name.clone(), || {
             "it is a link, a pipe or a device, which no run leaves".to_owned()
         });
     }
     for name in run.output.keys() {
-        let evidence = run.layout == Layout::Copy
+        let evidence = run.layout == EvidenceLayout::Copy
             && (name == STATEMENT || EVIDENCE.iter().any(|folder| name.starts_with(folder)));
         found.expect(evidence || listed.contains(name.as_str()), Kind::Output, name.clone(), || {
             "it is in the output folder, and the manifest does not list it".to_owned()
@@ -58,8 +58,8 @@ fn stays_inside(path: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn one(run: &RunEvidence, row: &Artifact, claim: &str, found: &mut Discrepancies) {
-    let Some(file) = run.output.get(&row.path).filter(|file| file.kind == KeptKind::File) else {
+fn one(run: &RunEvidence, row: &ArtifactRecord, claim: &str, found: &mut Discrepancies) {
+    let Some(file) = run.output.get(&row.path).filter(|file| file.kind == EvidenceFileKind::File) else {
         found.expect(row.sha256.is_none(), Kind::Artifact, format!("{claim}.sha256"), || {
             "the file is not there, and has a digest".to_owned()
         });
@@ -103,13 +103,13 @@ fn one(run: &RunEvidence, row: &Artifact, claim: &str, found: &mut Discrepancies
 /// Whether its form is not the one that its name has in every run: the record of an orchestration is not the plan that a
 /// planner hands over under the same name, what a flow was asked for was judged in its steps, and a form that the spec
 /// gave is not in a copy.
-fn has_a_form_of_its_own(run: &RunEvidence, row: &Artifact) -> bool {
+fn has_a_form_of_its_own(run: &RunEvidence, row: &ArtifactRecord) -> bool {
     let judged_elsewhere = run.is_whole() && (row.path == "orchestration.json" || run.spec.is_none());
-    judged_elsewhere || (run.layout == Layout::Copy && run.spec.is_none() && !row.valid)
+    judged_elsewhere || (run.layout == EvidenceLayout::Copy && run.spec.is_none() && !row.valid)
 }
 
 /// What is wrong with a file. What nobody asked for has to have a form only where its name promises one.
-fn problems(run: &RunEvidence, row: &Artifact, content: &[u8]) -> Vec<String> {
+fn problems(run: &RunEvidence, row: &ArtifactRecord, content: &[u8]) -> Vec<String> {
     // Whether the mode has it among what may be handed over is known of some modes only; then it was looked at.
     if row.valid && !row.required && !promises_form(&row.path) {
         return Vec::new();
@@ -140,7 +140,7 @@ fn required(run: &RunEvidence, listed: &BTreeSet<&str>, found: &mut Discrepancie
             "the mode and the spec",
         );
     }
-    if run.manifest.status != Status::Completed {
+    if run.manifest.status != RunStatus::Completed {
         return;
     }
     let names = profile.artifacts.required.iter().map(String::as_str);

@@ -6,25 +6,25 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use holon_git::{Digest, FileMode, Git, ObjectFormat, Repository, Scratch, Touched, apply};
+use holon_git::{FileMode, Git, ObjectFormat, PathDigest, Repository, ScratchRepository, TouchedPath, apply};
 
-use super::evidence::{AppliedAgain, BaseEvidence};
+use super::evidence::{BaseEvidence, ReapplyOutcome};
 use super::patch_file::PatchSummary;
 
 /// A patch and where it was made.
-pub(super) struct Made<'a> {
+pub(super) struct PatchOrigin<'a> {
     pub(super) workspace: &'a Path,
     pub(super) base_commit: Option<&'a str>,
     pub(super) patch: &'a [u8],
-    pub(super) touched: &'a [Touched],
+    pub(super) touched: &'a [TouchedPath],
 }
 
 /// Looks for the originals and tries the patch on them. What cannot be had is said, and proves nothing either way.
-pub(super) fn look(made: &Made<'_>) -> BaseEvidence {
+pub(super) fn look(made: &PatchOrigin<'_>) -> BaseEvidence {
     let mut evidence = BaseEvidence::default();
     let Ok(git) = Git::find() else { return evidence };
     let repository = Repository::look(made.workspace).ok().and_then(|found| found.repository);
-    let objects = repository.as_ref().and_then(|repository| Objects::borrow(&git, repository));
+    let objects = repository.as_ref().and_then(|repository| ScratchObjects::borrow(&git, repository));
     let summary = PatchSummary::of(made.patch);
     let mut contents: BTreeMap<&Path, Vec<u8>> = BTreeMap::new();
     let ids = ids(&summary, made.touched);
@@ -39,7 +39,7 @@ pub(super) fn look(made: &Made<'_>) -> BaseEvidence {
         let stored =
             ids.get(&entry.path).and_then(|id| answers.get(id.as_str())).filter(|(kind, _)| kind == "blob");
         if let Some((_, bytes)) = stored {
-            let digest = Digest::of_bytes(base.mode, bytes);
+            let digest = PathDigest::of_bytes(base.mode, bytes);
             evidence.originals.insert(name, digest.sha256);
             contents.insert(&entry.path, bytes.clone());
         } else if let Some(bytes) = untouched(&made.workspace.join(&entry.path), base) {
@@ -58,11 +58,11 @@ pub(super) fn look(made: &Made<'_>) -> BaseEvidence {
 }
 
 /// The id of each touched file's original, as the patch names it.
-fn ids(summary: &PatchSummary, touched: &[Touched]) -> BTreeMap<PathBuf, String> {
-    let id_of = |entry: &Touched| {
+fn ids(summary: &PatchSummary<'_>, touched: &[TouchedPath]) -> BTreeMap<PathBuf, String> {
+    let id_of = |entry: &TouchedPath| {
         let name = entry.path.to_string_lossy();
         let file = summary.sections.iter().find(|file| file.old.as_deref() == Some(&*name))?;
-        let id = file.old_id.clone()?;
+        let id = String::from_utf8(file.old_id?.to_vec()).ok()?;
         let whole = ObjectFormat::Sha1.is_id(&id) || ObjectFormat::Sha256.is_id(&id);
         whole.then(|| (entry.path.clone(), id))
     };
@@ -70,8 +70,8 @@ fn ids(summary: &PatchSummary, touched: &[Touched]) -> BTreeMap<PathBuf, String>
 }
 
 /// A file of the workspace that is still what it was.
-fn untouched(path: &Path, base: &Digest) -> Option<Vec<u8>> {
-    let now = Digest::of_path(path).ok()??;
+fn untouched(path: &Path, base: &PathDigest) -> Option<Vec<u8>> {
+    let now = PathDigest::of_path(path).ok()??;
     if now != *base {
         return None;
     }
@@ -85,10 +85,10 @@ fn untouched(path: &Path, base: &Digest) -> Option<Vec<u8>> {
 /// Applies the patch to the originals, in a folder of its own.
 fn again(
     git: &Git,
-    made: &Made<'_>,
+    made: &PatchOrigin<'_>,
     contents: &BTreeMap<&Path, Vec<u8>>,
     format: ObjectFormat,
-) -> Option<AppliedAgain> {
+) -> Option<ReapplyOutcome> {
     let folder = tempfile::tempdir().ok()?;
     for entry in made.touched {
         let (Some(base), Some(bytes)) = (&entry.base, contents.get(entry.path.as_path())) else { continue };
@@ -96,18 +96,18 @@ fn again(
     }
     match apply::plain(git, made.patch, folder.path(), format) {
         Ok(()) => {}
-        Err(holon_git::Error::Failed { stderr, .. }) => return Some(AppliedAgain::Refused(stderr)),
+        Err(holon_git::GitError::Failed { stderr, .. }) => return Some(ReapplyOutcome::Refused(stderr)),
         Err(_) => return None,
     }
-    let differs = |entry: &&Touched| {
-        Digest::of_path(&folder.path().join(&entry.path)).ok() != Some(entry.result.clone())
+    let differs = |entry: &&TouchedPath| {
+        PathDigest::of_path(&folder.path().join(&entry.path)).ok() != Some(entry.result.clone())
     };
     let paths: BTreeSet<String> =
         made.touched.iter().filter(differs).map(|entry| entry.path.to_string_lossy().into_owned()).collect();
     Some(if paths.is_empty() {
-        AppliedAgain::Reproduced
+        ReapplyOutcome::Reproduced
     } else {
-        AppliedAgain::Differs(paths.into_iter().collect())
+        ReapplyOutcome::Differs(paths.into_iter().collect())
     })
 }
 
@@ -124,15 +124,15 @@ fn put(path: &Path, mode: FileMode, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// The objects of a repository, read through one of our own: nothing of its settings counts.
-struct Objects {
-    scratch: Scratch,
+struct ScratchObjects {
+    scratch: ScratchRepository,
     _folder: tempfile::TempDir,
 }
 
-impl Objects {
+impl ScratchObjects {
     fn borrow(_git: &Git, repository: &Repository) -> Option<Self> {
         let folder = tempfile::tempdir().ok()?;
-        let scratch = Scratch::new(folder.path(), repository.format).ok()?;
+        let scratch = ScratchRepository::new(folder.path(), repository.format).ok()?;
         scratch.borrow_objects(&[repository.common_dir.join("objects")]).ok()?;
         Some(Self { scratch, _folder: folder })
     }

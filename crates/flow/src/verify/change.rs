@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use holon_core::manifest::SnapshotInfo;
-use holon_core::outcome::{Outcome, Status};
-use holon_git::{ObjectFormat, Touched};
+use holon_core::outcome::{RunOutcome, RunStatus};
+use holon_git::{ObjectFormat, TouchedPath};
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
-use super::evidence::{AppliedAgain, Layout, RunEvidence};
+use super::evidence::{EvidenceLayout, ReapplyOutcome, RunEvidence};
 use super::patch_file::PatchSummary;
 
 /// Ways a workspace is shown to an agent.
@@ -55,8 +55,8 @@ fn nothing_changed(run: &RunEvidence, patch: Option<&[u8]>, found: &mut Discrepa
         found.expect(!changed, Kind::Patch, "no_changes", || {
             "it says that nothing was changed, and there is a patch".to_owned()
         });
-    } else if manifest.outcome != Outcome::Failure {
-        let by_a_child = run.is_whole() && manifest.outcome != Outcome::Success;
+    } else if manifest.outcome != RunOutcome::Failure {
+        let by_a_child = run.is_whole() && manifest.outcome != RunOutcome::Success;
         found.expect(changed || by_a_child, Kind::Patch, "no_changes", || {
             "it does not say that nothing was changed, and there is no patch".to_owned()
         });
@@ -116,12 +116,12 @@ fn touched(run: &RunEvidence, patch: Option<&[u8]>, found: &mut Discrepancies) {
         found.same(Kind::Base, "metadata.snapshot.touched", &said, &summary.paths(), "the delivered patch");
     }
     let Some(list) = &run.touched else {
-        found.expect(run.layout == Layout::Copy, Kind::Base, "touched.json", || {
+        found.expect(run.layout == EvidenceLayout::Copy, Kind::Base, "touched.json", || {
             "a patch was delivered, and the list of what it touches is not there".to_owned()
         });
         return;
     };
-    let name = |entry: &Touched| entry.path.to_string_lossy().into_owned();
+    let name = |entry: &TouchedPath| entry.path.to_string_lossy().into_owned();
     let listed: std::collections::BTreeSet<String> = list.iter().map(name).collect();
     found.same(Kind::Patch, "touched.json", &listed, &summary.paths(), "the delivered patch");
     if let Some(said) = said {
@@ -169,8 +169,8 @@ fn base(run: &RunEvidence, patch: Option<&[u8]>, found: &mut Discrepancies) {
         );
     }
     match &run.base.applied {
-        None | Some(AppliedAgain::Reproduced) => {}
-        Some(AppliedAgain::Differs(paths)) => found.add(
+        None | Some(ReapplyOutcome::Reproduced) => {}
+        Some(ReapplyOutcome::Differs(paths)) => found.add(
             Kind::Base,
             "diff.patch",
             format!(
@@ -178,14 +178,14 @@ fn base(run: &RunEvidence, patch: Option<&[u8]>, found: &mut Discrepancies) {
                 paths.join(", ")
             ),
         ),
-        Some(AppliedAgain::Refused(why)) => found.add(
+        Some(ReapplyOutcome::Refused(why)) => found.add(
             Kind::Base,
             "diff.patch",
             format!("it does not apply to the files it was made against: {}", why.trim()),
         ),
     }
     found.expect(
-        run.manifest.status != Status::Interrupted || run.manifest.outcome == Outcome::Failure,
+        run.manifest.status != RunStatus::Interrupted || run.manifest.outcome == RunOutcome::Failure,
         Kind::Verdict,
         "outcome",
         || "an interrupted run delivers nothing".to_owned(),

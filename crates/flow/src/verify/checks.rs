@@ -1,9 +1,9 @@
 //! The host's own checks: what they said, what the agent claimed, and what was concluded.
 
-use holon_core::coverage::{self, LinesRan};
-use holon_core::event::Body;
-use holon_core::manifest::{CheckOrigin, Verification, Verified};
-use holon_core::outcome::{Outcome, Status};
+use holon_core::coverage::{self, ExecutedLines};
+use holon_core::event::EventBody;
+use holon_core::manifest::{CheckOrigin, VerificationReport, VerificationState};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_core::{claims, weakened};
 
 use super::change::delivered;
@@ -13,7 +13,7 @@ use super::evidence::RunEvidence;
 const PLACE: &str = "metadata.verification";
 
 pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
-    if run.is_whole() || run.manifest.status == Status::Interrupted {
+    if run.is_whole() || run.manifest.status == RunStatus::Interrupted {
         return;
     }
     let Some(known) = &run.manifest.metadata.verification else {
@@ -26,11 +26,11 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     let mut settled = known.clone();
     settled.settle();
     // What failed before fails the run all the same where the goal asks for it: then both words are true.
-    let stopped = run.manifest.outcome == Outcome::NeedsHuman
+    let stopped = run.manifest.outcome == RunOutcome::NeedsHuman
         && run.manifest.error.as_ref().is_some_and(|error| error.kind == "checkpoint");
-    let strict = known.state == Verified::Failed
-        && settled.state == Verified::FailingAsBefore
-        && (run.manifest.outcome == Outcome::Failure || stopped);
+    let strict = known.state == VerificationState::Failed
+        && settled.state == VerificationState::FailingAsBefore
+        && (run.manifest.outcome == RunOutcome::Failure || stopped);
     if !strict {
         found.same(Kind::Check, format!("{PLACE}.state"), &known.state, &settled.state, "what it is made of");
     }
@@ -44,14 +44,14 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
 fn ran(run: &RunEvidence) -> impl Iterator<Item = (&str, Option<i32>, u64)> {
     let events = run.events.iter().flat_map(|log| &log.events);
     events.filter_map(|event| match &event.body {
-        Body::CheckRan { command, exit_code, duration_ms } => {
+        EventBody::CheckRan { command, exit_code, duration_ms } => {
             Some((command.as_str(), *exit_code, *duration_ms))
         }
         _ => None,
     })
 }
 
-fn each(run: &RunEvidence, known: &Verification, found: &mut Discrepancies) {
+fn each(run: &RunEvidence, known: &VerificationReport, found: &mut Discrepancies) {
     if run.events.is_some() {
         let told: Vec<_> = ran(run).collect();
         let said: Vec<_> = known
@@ -70,7 +70,7 @@ fn each(run: &RunEvidence, known: &Verification, found: &mut Discrepancies) {
 }
 
 /// What the summary claims, and what the patch makes weaker; a run of checks alone has neither.
-fn words(run: &RunEvidence, known: &Verification, found: &mut Discrepancies) {
+fn words(run: &RunEvidence, known: &VerificationReport, found: &mut Discrepancies) {
     if run.manifest.mode == "check" {
         return;
     }
@@ -95,9 +95,9 @@ fn words(run: &RunEvidence, known: &Verification, found: &mut Discrepancies) {
 }
 
 /// How much of the patch tests ran, by what is kept of the reports.
-fn covered(run: &RunEvidence, known: &Verification, found: &mut Discrepancies) {
+fn covered(run: &RunEvidence, known: &VerificationReport, found: &mut Discrepancies) {
     let kept = run.evidence.get(coverage::EVIDENCE).and_then(|file| file.content.as_deref());
-    let lines: Option<LinesRan> = kept.and_then(|bytes| serde_json::from_slice(bytes).ok());
+    let lines: Option<ExecutedLines> = kept.and_then(|bytes| serde_json::from_slice(bytes).ok());
     let withheld = run.evidence.get("withheld.patch").and_then(|file| file.content.as_deref());
     let patch = delivered(run).or(withheld).unwrap_or_default();
     let counted = lines.and_then(|lines| coverage::of_change(patch, &lines));
@@ -111,7 +111,7 @@ fn covered(run: &RunEvidence, known: &Verification, found: &mut Discrepancies) {
 }
 
 /// Who wanted them, where that is written down.
-fn asked(run: &RunEvidence, known: &Verification, found: &mut Discrepancies) {
+fn asked(run: &RunEvidence, known: &VerificationReport, found: &mut Discrepancies) {
     let wanted: Vec<&str> = run
         .spec
         .iter()

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holon_core::ids::RunId;
 use holon_core::manifest::{Manifest, StepProgress};
-use holon_core::outcome::Status;
+use holon_core::outcome::RunStatus;
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
-use super::evidence::{KeptFile, Layout, RunEvidence};
-use crate::sealed::{Sealed, SealedKind};
+use super::evidence::{EvidenceFile, EvidenceLayout, RunEvidence};
+use crate::sealed::{SealList, SealedKind};
 
 const MANIFEST: &str = "manifest.json";
 /// Where the runs inside a flow or an orchestration are in a copy.
 const STEPS: &str = "evidence/steps/";
 
 pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
-    if run.layout != Layout::Copy || run.manifest.status == Status::Interrupted {
+    if run.layout != EvidenceLayout::Copy || run.manifest.status == RunStatus::Interrupted {
         return;
     }
     let mut told = run.told_manifests().map(|(_, digest)| digest).peekable();
@@ -25,7 +25,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
         "it is none of the manifests that the audit log tells of".to_owned()
     });
     let Some(original) = run.original.as_ref().filter(|original| !original.went_on) else { return };
-    let mut files: BTreeMap<&str, &KeptFile> =
+    let mut files: BTreeMap<&str, &EvidenceFile> =
         run.output.iter().map(|(name, file)| (&**name, file)).collect();
     compare("", &original.list, &mut files, found);
     let mut copied = BTreeSet::new();
@@ -62,7 +62,12 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
 }
 
 /// Holds the files of a run against those of its copy, which lie `below`, and takes them from `files`.
-fn compare(below: &str, original: &Sealed, files: &mut BTreeMap<&str, &KeptFile>, found: &mut Discrepancies) {
+fn compare(
+    below: &str,
+    original: &SealList,
+    files: &mut BTreeMap<&str, &EvidenceFile>,
+    found: &mut Discrepancies,
+) {
     for sealed in original.files.iter().filter(|sealed| sealed.kind == SealedKind::File) {
         let name = match sealed.path.strip_prefix("output/") {
             Some(name) => name,
@@ -86,7 +91,7 @@ fn compare(below: &str, original: &Sealed, files: &mut BTreeMap<&str, &KeptFile>
 }
 
 /// The names of the parts that are in a copy.
-fn steps(files: &BTreeMap<&str, &KeptFile>) -> Vec<String> {
+fn steps(files: &BTreeMap<&str, &EvidenceFile>) -> Vec<String> {
     let names = files.keys().filter_map(|name| Some(name.strip_prefix(STEPS)?.split_once('/')?.0.to_owned()));
     let mut names: Vec<String> = names.collect();
     names.dedup();

@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holon_core::event::{Body, Event};
+use holon_core::event::{EventBody, RunEvent};
 use holon_core::manifest::{Manifest, ModelInfo};
 use holon_core::mode::Profile;
 use holon_core::spec::Spec;
-use holon_git::Touched;
+use holon_git::TouchedPath;
 use holon_host::store::RunRecord;
 use holon_store::AuditEntry;
 use serde_json::Value;
 
 use crate::release::AMENDED;
-use crate::sealed::{Found, MANIFEST_SHA256, Sealed};
+use crate::sealed::{MANIFEST_SHA256, SealList, SealedContents};
 
 /// A run's folder in the store, or the copy somebody was given with `--out`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum EvidenceLayout {
     /// With the record, the input and what `apply` needs.
     Store,
     /// The artifacts, the manifest and the evidence, nothing else.
@@ -27,7 +27,7 @@ pub enum Layout {
 #[derive(Debug, Clone)]
 pub struct RunEvidence {
     /// Where it was read.
-    pub layout: Layout,
+    pub layout: EvidenceLayout,
     /// The last part of the folder's path.
     pub folder_name: String,
     /// What is claimed.
@@ -39,13 +39,13 @@ pub struct RunEvidence {
     /// `run.json`.
     pub record: Option<RunRecord>,
     /// Everything in the output folder but the manifest.
-    pub output: BTreeMap<String, KeptFile>,
+    pub output: BTreeMap<String, EvidenceFile>,
     /// Everything in the evidence folder.
-    pub evidence: BTreeMap<String, KeptFile>,
+    pub evidence: BTreeMap<String, EvidenceFile>,
     /// `events.jsonl`.
     pub events: Option<EventLog>,
     /// `touched.json`.
-    pub touched: Option<Vec<Touched>>,
+    pub touched: Option<Vec<TouchedPath>>,
     /// Digest over the prompts that are kept.
     pub prompts_sha256: Option<String>,
     /// Digest of each context file that is kept.
@@ -55,7 +55,7 @@ pub struct RunEvidence {
     /// The profile of the mode, where it is one that nobody can change.
     pub profile: Option<Profile>,
     /// What is kept to run it again: the request and the model.
-    pub asked: Option<AskedBefore>,
+    pub asked: Option<RecordedRequestFacts>,
     /// The audit log, as far as it concerns this run.
     pub audit: Option<AuditEvidence>,
     /// What is still known of the files the patch was made against.
@@ -78,29 +78,29 @@ pub struct SealEvidence {
     /// Digest of the list that the audit log tells of.
     pub told: String,
     /// The list that is there, by its digest; without content when it cannot be understood.
-    pub list: Option<(String, Option<Sealed>)>,
+    pub list: Option<(String, Option<SealList>)>,
     /// Digest of what `run.json` says was asked.
     pub asked_sha256: Option<String>,
     /// The files that are there.
-    pub there: Found,
+    pub there: SealedContents,
 }
 
 /// The run in the store that a copy was made of, as it was sealed.
 #[derive(Debug, Clone)]
 pub struct OriginalEvidence {
     /// Its files.
-    pub list: Sealed,
+    pub list: SealList,
     /// The runs inside it, by their ids.
-    pub parts: BTreeMap<String, Sealed>,
+    pub parts: BTreeMap<String, SealList>,
     /// Whether the run went on after the copy was made, so that they need not be alike.
     pub went_on: bool,
 }
 
 /// One thing in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptFile {
+pub struct EvidenceFile {
     /// What it is.
-    pub kind: KeptKind,
+    pub kind: EvidenceFileKind,
     /// Its size.
     pub bytes: u64,
     /// Digest of its bytes, when it is a file.
@@ -111,7 +111,7 @@ pub struct KeptFile {
 
 /// What a thing in a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeptKind {
+pub enum EvidenceFileKind {
     /// A plain file.
     File,
     /// A link.
@@ -124,20 +124,24 @@ pub enum KeptKind {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EventLog {
     /// What could be read, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<RunEvent>,
     /// Lines of kinds this version does not know.
     pub unknown: u64,
     /// Lines that are no events, by number.
     pub broken: Vec<u64>,
 }
 
-/// `asked.json`, as far as it says something about the manifest.
+/// What a run kept of its plan, or of its request before plans were kept, as far as it says something about the manifest.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct AskedBefore {
+pub struct RecordedRequestFacts {
+    /// Whether it was written down which model was chosen, if any was.
+    pub model_recorded: bool,
     /// The model that was chosen.
     pub model: Option<ModelInfo>,
     /// Checks asked for by flags.
     pub checks: Vec<String>,
+    /// Whether it may be the recording of a run that was cut short, done once more.
+    pub may_repeat_a_cut: bool,
 }
 
 /// The audit log, as far as it concerns a run.
@@ -163,14 +167,14 @@ impl RunEvidence {
 
     /// Whether it is a flow or an orchestration. Its state does not come along with a copy, so there its manifest says so.
     pub fn is_whole(&self) -> bool {
-        self.whole.is_some() || (self.layout == Layout::Copy && self.manifest.metadata.flow.is_some())
+        self.whole.is_some() || (self.layout == EvidenceLayout::Copy && self.manifest.metadata.flow.is_some())
     }
 
     /// The digest of the manifest that the end of the run was told with.
     pub fn sealed_sha256(&self) -> Option<&str> {
         let events = self.events.iter().flat_map(|log| log.events.iter().rev());
         let mut ends = events.filter_map(|event| match &event.body {
-            Body::RunFinished { manifest_sha256, .. } => Some(manifest_sha256.as_deref()),
+            EventBody::RunFinished { manifest_sha256, .. } => Some(manifest_sha256.as_deref()),
             _ => None,
         });
         ends.next().flatten()
@@ -208,12 +212,12 @@ pub struct BaseEvidence {
     /// Touched files whose original was found under the id in the patch, and its digest.
     pub originals: BTreeMap<String, String>,
     /// What came of applying the patch to the originals.
-    pub applied: Option<AppliedAgain>,
+    pub applied: Option<ReapplyOutcome>,
 }
 
 /// What came of applying a patch to the files it was made against.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AppliedAgain {
+pub enum ReapplyOutcome {
     /// It gave exactly the recorded result.
     Reproduced,
     /// It gave something else at these paths.

@@ -1,12 +1,12 @@
 //! Which run it is: id, mode, agent and times, as the folder, the record and the first event know them.
 
-use holon_core::event::Body;
+use holon_core::event::EventBody;
 use holon_core::ids::RunId;
 use holon_core::manifest::SCHEMA_VERSION;
 use jiff::Timestamp;
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
-use super::evidence::{Layout, RunEvidence};
+use super::evidence::{EvidenceLayout, RunEvidence};
 
 /// What the clock of a machine may be set by while a run goes on, before its times count as false.
 const CLOCK_SLACK_MS: i64 = 5_000;
@@ -24,7 +24,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     );
     let id = manifest.run_id.as_str();
     // A folder may be copied under any name, but not under that of another run.
-    if run.layout == Layout::Store && run.folder_name.parse::<RunId>().is_ok() {
+    if run.layout == EvidenceLayout::Store && run.folder_name.parse::<RunId>().is_ok() {
         found.same(Kind::RunId, "run_id", id, run.folder_name.as_str(), "the name of its folder");
     }
     found.same(
@@ -54,7 +54,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
 fn first_event(run: &RunEvidence, found: &mut Discrepancies) {
     let Some(first) = run.events.as_ref().and_then(|log| log.events.first()) else { return };
     found.same(Kind::RunId, "run_id", run.manifest.run_id.as_str(), first.run.as_str(), "the first event");
-    let Body::RunStarted { mode, agent, .. } = &first.body else {
+    let EventBody::RunStarted { mode, agent, .. } = &first.body else {
         found.add(Kind::Events, "evidence/events.jsonl", "the first event does not tell of a run that began");
         return;
     };

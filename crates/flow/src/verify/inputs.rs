@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use holon_core::event::Body;
-use holon_core::outcome::{Outcome, Status};
+use holon_core::event::EventBody;
+use holon_core::outcome::{RunOutcome, RunStatus};
+use holon_core::patch::named_paths;
 use holon_store::AuditEntry;
 use serde_json::Value;
 
 use super::change::delivered;
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
-use super::evidence::{Layout, RunEvidence};
-use super::patch_file::PatchSummary;
+use super::evidence::{EvidenceLayout, RunEvidence};
 
 /// What a person says who lets sensitive files be changed.
 const SENSITIVE: &str = "changes to sensitive files (--allow-sensitive)";
@@ -36,7 +36,7 @@ fn given(run: &RunEvidence, found: &mut Discrepancies) {
         return;
     }
     // Whoever marks a run that was killed knows only what was asked.
-    if run.manifest.status == Status::Interrupted {
+    if run.manifest.status == RunStatus::Interrupted {
         return;
     }
     let Some(kept) = &run.context else { return };
@@ -106,7 +106,7 @@ fn overrides(run: &RunEvidence, found: &mut Discrepancies) {
             "the audit log knows of no such decision".to_owned()
         });
     }
-    if run.layout == Layout::Store {
+    if run.layout == EvidenceLayout::Store {
         kept(run, &|word| log.overrides.iter().any(|entry| is(word, entry)), found);
     }
     // What is said about a part is told by its whole.
@@ -114,7 +114,7 @@ fn overrides(run: &RunEvidence, found: &mut Discrepancies) {
         return;
     }
     // A copy that was made before somebody's word was given cannot know of it.
-    if run.layout == Layout::Copy && run.is_as_sealed() {
+    if run.layout == EvidenceLayout::Copy && run.is_as_sealed() {
         return;
     }
     let own = run.manifest.run_id.as_str();
@@ -168,12 +168,12 @@ fn rights(run: &RunEvidence, found: &mut Discrepancies) {
             "the override is not among them".to_owned()
         });
     }
-    let Some(patch) = delivered(run).filter(|_| manifest.outcome == Outcome::Success && !run.is_whole())
+    let Some(patch) = delivered(run).filter(|_| manifest.outcome == RunOutcome::Success && !run.is_whole())
     else {
         return;
     };
     let allowed = metadata.accepted.iter().any(|right| right == SENSITIVE);
-    let paths = PatchSummary::of(patch).paths();
+    let paths = named_paths(patch);
     let touched = paths.iter().find(|path| holon_core::sensitive::matches(path.as_bytes()).is_some());
     if let Some(path) = touched.filter(|_| !allowed) {
         found.add(
@@ -186,7 +186,7 @@ fn rights(run: &RunEvidence, found: &mut Discrepancies) {
 
 /// What the supervisor decided is recorded decision by decision; the sum of it is the manifest's.
 fn supervisor(run: &RunEvidence, found: &mut Discrepancies) {
-    if run.is_whole() || run.manifest.status == Status::Interrupted {
+    if run.is_whole() || run.manifest.status == RunStatus::Interrupted {
         return;
     }
     let said = run.manifest.metadata.supervisor.as_ref();
@@ -211,7 +211,7 @@ fn supervisor(run: &RunEvidence, found: &mut Discrepancies) {
     let watched = run
         .events
         .as_ref()
-        .is_some_and(|log| log.events.iter().any(|event| matches!(event.body, Body::Supervised { .. })));
+        .is_some_and(|log| log.events.iter().any(|event| matches!(event.body, EventBody::Supervised { .. })));
     found.expect(
         said.is_none() || watched || run.events.is_none(),
         Kind::Supervisor,

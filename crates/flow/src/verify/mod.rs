@@ -3,7 +3,6 @@
 //! [`gather`] reads a run's folder (or the copy made by `--out`), [`verify_manifest`] decides, purely, which claims are
 //! false. What cannot be looked at any more is no falsehood: [`unproven`] says it.
 
-mod again;
 mod artifacts;
 mod base;
 mod change;
@@ -15,19 +14,20 @@ mod identity;
 mod inputs;
 mod patch_file;
 mod read;
+mod reapplied;
+mod reported;
 mod sandbox;
 mod seal;
-mod told;
 mod verdict;
 mod whole;
 
-pub use again::children;
 pub use discrepancy::{Discrepancy, DiscrepancyKind};
 pub use evidence::{
-    AppliedAgain, AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout,
-    RunEvidence, SealEvidence, WholeEvidence,
+    AuditEvidence, BaseEvidence, EventLog, EvidenceFile, EvidenceFileKind, EvidenceLayout, ReapplyOutcome,
+    RecordedRequestFacts, RunEvidence, SealEvidence, WholeEvidence,
 };
 pub use read::{AuditLog, gather, gather_with};
+pub use reapplied::children;
 
 use discrepancy::Discrepancies;
 
@@ -37,7 +37,7 @@ pub fn verify_manifest(run: &RunEvidence) -> Vec<Discrepancy> {
     for check in [
         identity::check,
         verdict::check,
-        told::check,
+        reported::check,
         artifacts::check,
         change::check,
         sandbox::check,
@@ -72,18 +72,18 @@ pub fn unproven(run: &RunEvidence) -> Vec<String> {
     if run.audit.is_none() && run.manifest.metadata.audit.is_some() {
         told.push("the audit log is not here, so its head was not looked for".to_owned());
     }
-    if run.layout == Layout::Store && run.seal.is_none() {
+    if run.layout == EvidenceLayout::Store && run.seal.is_none() {
         told.push(
             "the audit log holds no seal of its files, so only what the manifest says about them was compared".to_owned(),
         );
     }
-    if run.layout == Layout::Copy && run.original.is_none() {
+    if run.layout == EvidenceLayout::Copy && run.original.is_none() {
         told.push(
             "the run it was copied from is not in this store as it was sealed, so its evidence was not compared with it"
                 .to_owned(),
         );
     }
-    if run.layout == Layout::Copy {
+    if run.layout == EvidenceLayout::Copy {
         told.push(
             "this is a copy: what only the run store keeps (record, input, originals) was not looked at"
                 .to_owned(),

@@ -6,27 +6,27 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use holon_core::digest::{sha256, sha256_parts};
-use holon_core::event::Event;
+use holon_core::event::RunEvent;
 use holon_core::manifest::Manifest;
-use holon_core::mode::{Catalog, Profile, Source};
+use holon_core::mode::{ModeCatalog, ModeSource, Profile};
 use holon_core::spec;
-use holon_git::{Digest, FileMode};
-use holon_host::recording::Recording;
+use holon_git::{FileMode, PathDigest};
+use holon_host::recording::SupervisorRecording;
 use holon_host::store::RunFolder;
-use holon_host::{HostError, Places};
+use holon_host::{HolonFolders, HostError};
 use holon_store::AuditEntry;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::base::{self, Made};
+use super::base::{self, PatchOrigin};
 use super::evidence::{
-    AskedBefore, AuditEvidence, BaseEvidence, EventLog, KeptFile, KeptKind, Layout, OriginalEvidence,
-    RunEvidence, SealEvidence,
+    AuditEvidence, BaseEvidence, EventLog, EvidenceFile, EvidenceFileKind, EvidenceLayout, OriginalEvidence,
+    RecordedRequestFacts, RunEvidence, SealEvidence,
 };
-use crate::audit::{self, Audit, Verdict};
+use crate::audit::{self, AuditTrail, AuditVerdict};
 use crate::error::FlowError;
 use crate::release::OVERRIDDEN;
-use crate::sealed::{self, Found, SEALED, Sealed};
+use crate::sealed::{self, SEALED, SealList, SealedContents};
 
 /// Files up to this size are looked into; larger ones are only digested.
 const LOOKED_INTO: u64 = 64 << 20;
@@ -41,8 +41,8 @@ pub struct AuditLog {
 
 impl AuditLog {
     /// The log; `None` when it is not there or cannot be read.
-    pub fn of(places: &Places) -> Option<Self> {
-        let log = Audit::of(&places.state);
+    pub fn of(places: &HolonFolders) -> Option<Self> {
+        let log = AuditTrail::of(&places.state);
         if !log.path().exists() {
             return None;
         }
@@ -51,22 +51,26 @@ impl AuditLog {
 }
 
 /// Everything a run left in `folder`, which is its folder in a store or a copy that was made of it.
-pub fn gather(places: &Places, folder: &Path) -> Result<RunEvidence, FlowError> {
+pub fn gather(places: &HolonFolders, folder: &Path) -> Result<RunEvidence, FlowError> {
     gather_with(places, AuditLog::of(places).as_ref(), folder)
 }
 
 /// The same with an audit log that was read before.
-pub fn gather_with(places: &Places, log: Option<&AuditLog>, folder: &Path) -> Result<RunEvidence, FlowError> {
+pub fn gather_with(
+    places: &HolonFolders,
+    log: Option<&AuditLog>,
+    folder: &Path,
+) -> Result<RunEvidence, FlowError> {
     // Whoever names the output folder of a run in the store means the run.
     let folder =
         match folder.parent().filter(|above| folder.ends_with("output") && above.join("run.json").exists()) {
             Some(above) => above,
             None => folder,
         };
-    let layout = if folder.join("run.json").exists() { Layout::Store } else { Layout::Copy };
+    let layout = if folder.join("run.json").exists() { EvidenceLayout::Store } else { EvidenceLayout::Copy };
     let (output, evidence) = match layout {
-        Layout::Store => (folder.join("output"), folder.join("evidence")),
-        Layout::Copy => (folder.to_owned(), folder.join("evidence")),
+        EvidenceLayout::Store => (folder.join("output"), folder.join("evidence")),
+        EvidenceLayout::Copy => (folder.to_owned(), folder.join("evidence")),
     };
     let path = output.join("manifest.json");
     let text = plain(&path).map_err(HostError::io("read", &path))?;
@@ -80,8 +84,8 @@ pub fn gather_with(places: &Places, log: Option<&AuditLog>, folder: &Path) -> Re
     let manifest: Manifest = serde_json::from_slice(&text).map_err(broken)?;
     let run = RunFolder::open(folder.to_owned());
     let record = match layout {
-        Layout::Store => Some(run.record()?),
-        Layout::Copy => None,
+        EvidenceLayout::Store => Some(run.record()?),
+        EvidenceLayout::Copy => None,
     };
     let mut kept = list(&output);
     kept.remove("manifest.json");
@@ -99,19 +103,19 @@ pub fn gather_with(places: &Places, log: Option<&AuditLog>, folder: &Path) -> Re
         events: plain(&evidence.join("events.jsonl")).ok().map(|text| events(&text)),
         touched: json(&folder.join("touched.json")),
         prompts_sha256: prompts(&input.join("prompts")),
-        context: (layout == Layout::Store && input.is_dir()).then(|| context(&input.join("context"))),
+        context: (layout == EvidenceLayout::Store && input.is_dir()).then(|| context(&input.join("context"))),
         profile: profile(places, &manifest, &run),
-        asked: json::<Value>(&folder.join("asked.json")).map(|asked| before(&asked)),
-        original: audit.as_ref().filter(|_| layout == Layout::Copy).and_then(|log| {
+        asked: request_facts(folder),
+        original: audit.as_ref().filter(|_| layout == EvidenceLayout::Copy).and_then(|log| {
             let events = plain(&evidence.join("events.jsonl")).unwrap_or_default();
             original(places, manifest.run_id.as_str(), log, &events)
         }),
-        seal: audit.as_ref().filter(|_| layout == Layout::Store).and_then(|log| seal(folder, log)),
+        seal: audit.as_ref().filter(|_| layout == EvidenceLayout::Store).and_then(|log| seal(folder, log)),
         overrides: overrides(&folder.join("overrides.json")),
         audit,
         base: BaseEvidence::default(),
-        whole: super::again::whole(places, &run)?,
-        supervisor: Recording::read(&evidence.join("events.jsonl"))
+        whole: super::reapplied::whole(places, &run)?,
+        supervisor: SupervisorRecording::read(&evidence.join("events.jsonl"))
             .ok()
             .and_then(|recording| recording.summary()),
         spec,
@@ -133,7 +137,7 @@ fn patch_base(run: &RunEvidence) -> BaseEvidence {
     if patch.is_none_or(<[u8]>::is_empty) && base_commit.is_none() {
         return BaseEvidence::default();
     }
-    base::look(&Made {
+    base::look(&PatchOrigin {
         workspace: &record.workspace,
         base_commit,
         patch: patch.unwrap_or_default(),
@@ -142,19 +146,35 @@ fn patch_base(run: &RunEvidence) -> BaseEvidence {
 }
 
 /// The profile of a mode that comes with Holon and that nobody replaced; of others it may have changed since.
-fn profile(places: &Places, manifest: &Manifest, run: &RunFolder) -> Option<Profile> {
+fn profile(places: &HolonFolders, manifest: &Manifest, run: &RunFolder) -> Option<Profile> {
     let workspace = run.record().ok()?.workspace;
-    let known = holon_host::modes::catalog(places, Some(&workspace)).or_else(|_| Catalog::builtin()).ok()?;
-    known.resolve(&manifest.mode).ok().filter(|profile| profile.source == Source::Builtin)
+    let known =
+        holon_host::modes::catalog(places, Some(&workspace)).or_else(|_| ModeCatalog::builtin()).ok()?;
+    known.resolve(&manifest.mode).ok().filter(|profile| profile.source == ModeSource::Builtin)
 }
 
-fn before(asked: &Value) -> AskedBefore {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let checks = asked["request"]["checks"].as_array();
-    AskedBefore {
-        model: serde_json::from_value(asked["model"].clone()).ok(),
-        checks: checks.into_iter().flatten().filter_map(text).collect(),
+/// What the plan says and the model that was noted beside it; of a run from before plans were kept, its request.
+fn request_facts(folder: &Path) -> Option<RecordedRequestFacts> {
+    let words = |list: &Value| {
+        let texts = list.as_array().into_iter().flatten().filter_map(Value::as_str);
+        texts.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let model = |recorded: &Value| serde_json::from_value(recorded["model"].clone()).ok();
+    if let Some(plan) = json::<Value>(&folder.join("run-plan.json")) {
+        let recorded = json::<Value>(&folder.join("recorded-model.json"));
+        return Some(RecordedRequestFacts {
+            model_recorded: recorded.is_some(),
+            model: recorded.as_ref().and_then(model),
+            checks: words(&plan["checks"]),
+            may_repeat_a_cut: !plan["cut"].is_null(),
+        });
     }
+    json::<Value>(&folder.join("asked.json")).map(|asked| RecordedRequestFacts {
+        model_recorded: true,
+        model: model(&asked),
+        checks: words(&asked["request"]["checks"]),
+        may_repeat_a_cut: true,
+    })
 }
 
 fn audit_log(log: &AuditLog, manifest: &Manifest) -> AuditEvidence {
@@ -172,10 +192,10 @@ fn audit_log(log: &AuditLog, manifest: &Manifest) -> AuditEvidence {
 }
 
 /// What is wrong with the chain of the log, in a sentence.
-fn broken(log: &Audit) -> Option<String> {
+fn broken(log: &AuditTrail) -> Option<String> {
     match audit::verify(log, []) {
-        Ok(Verdict::Whole { .. }) => None,
-        Ok(Verdict::Broken { at, problem }) => Some(format!("entry {at} of the audit log: {problem}")),
+        Ok(AuditVerdict::Whole { .. }) => None,
+        Ok(AuditVerdict::Broken { at, problem }) => Some(format!("entry {at} of the audit log: {problem}")),
         Err(e) => Some(format!("the audit log cannot be read: {e}")),
     }
 }
@@ -188,17 +208,17 @@ fn seal(folder: &Path, log: &AuditEvidence) -> Option<SealEvidence> {
         told,
         list: text.map(|text| (sha256(&text), serde_json::from_slice(&text).ok())),
         asked_sha256: sealed::asked_sha256(folder),
-        there: Found::in_folder(folder),
+        there: SealedContents::in_folder(folder),
     })
 }
 
 /// The run of the store that a copy was made of, if what is there is what was sealed. `events` are those of the copy.
-fn original(places: &Places, id: &str, log: &AuditEvidence, events: &[u8]) -> Option<OriginalEvidence> {
+fn original(places: &HolonFolders, id: &str, log: &AuditEvidence, events: &[u8]) -> Option<OriginalEvidence> {
     const EVENTS: &str = "evidence/events.jsonl";
     let told = sealed::told(log.about.iter())?;
     let workspaces = fs::read_dir(&places.state).ok()?.flatten();
     let folder = workspaces.map(|entry| entry.path().join("runs").join(id)).find(|run| run.is_dir())?;
-    let list = |path: &Path, digest: &str| -> Option<Sealed> {
+    let list = |path: &Path, digest: &str| -> Option<SealList> {
         let text = plain(path).ok().filter(|text| sha256(text) == digest)?;
         serde_json::from_slice(&text).ok()
     };
@@ -224,7 +244,7 @@ fn events(text: &[u8]) -> EventLog {
         if line.is_empty() && lines.peek().is_none() {
             break;
         }
-        match serde_json::from_slice::<Event>(line) {
+        match serde_json::from_slice::<RunEvent>(line) {
             Ok(event) => log.events.push(event),
             Err(_) if lines.peek().is_none() => {}
             Err(_) if is_event_of_another_version(line) => log.unknown += 1,
@@ -251,7 +271,7 @@ fn context(folder: &Path) -> BTreeMap<String, String> {
 }
 
 /// Everything below a folder that is no folder.
-fn list(folder: &Path) -> BTreeMap<String, KeptFile> {
+fn list(folder: &Path) -> BTreeMap<String, EvidenceFile> {
     let mut found = BTreeMap::new();
     let mut todo = vec![PathBuf::new()];
     while let Some(below) = todo.pop() {
@@ -262,9 +282,9 @@ fn list(folder: &Path) -> BTreeMap<String, KeptFile> {
                 Ok(kind) if kind.is_dir() => todo.push(name),
                 Ok(kind) => {
                     let what = match (kind.is_file(), kind.is_symlink()) {
-                        (true, _) => KeptKind::File,
-                        (_, true) => KeptKind::Link,
-                        _ => KeptKind::Special,
+                        (true, _) => EvidenceFileKind::File,
+                        (_, true) => EvidenceFileKind::Link,
+                        _ => EvidenceFileKind::Special,
                     };
                     found.insert(name.to_string_lossy().into_owned(), kept(&entry.path(), what));
                 }
@@ -275,13 +295,15 @@ fn list(folder: &Path) -> BTreeMap<String, KeptFile> {
     found
 }
 
-fn kept(path: &Path, kind: KeptKind) -> KeptFile {
-    let nothing = KeptFile { kind, bytes: 0, sha256: None, content: None };
-    let Some(mut file) = (kind == KeptKind::File).then(|| open(path).ok()).flatten() else { return nothing };
+fn kept(path: &Path, kind: EvidenceFileKind) -> EvidenceFile {
+    let nothing = EvidenceFile { kind, bytes: 0, sha256: None, content: None };
+    let Some(mut file) = (kind == EvidenceFileKind::File).then(|| open(path).ok()).flatten() else {
+        return nothing;
+    };
     if file.metadata().is_ok_and(|meta| meta.len() <= LOOKED_INTO) {
         let mut bytes = Vec::new();
         return match file.take(LOOKED_INTO).read_to_end(&mut bytes) {
-            Ok(_) => KeptFile {
+            Ok(_) => EvidenceFile {
                 bytes: bytes.len() as u64,
                 sha256: Some(sha256(&bytes)),
                 content: Some(bytes),
@@ -290,8 +312,8 @@ fn kept(path: &Path, kind: KeptKind) -> KeptFile {
             Err(_) => nothing,
         };
     }
-    match Digest::of_reader(FileMode::Regular, &mut file) {
-        Ok((digest, bytes)) => KeptFile { bytes, sha256: Some(digest.sha256), ..nothing },
+    match PathDigest::of_reader(FileMode::Regular, &mut file) {
+        Ok((digest, bytes)) => EvidenceFile { bytes, sha256: Some(digest.sha256), ..nothing },
         Err(_) => nothing,
     }
 }

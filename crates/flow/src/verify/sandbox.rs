@@ -1,20 +1,20 @@
 //! What was enforced: a rung holds what it is made of, and no mode lets out what it promises to keep.
 
-use holon_core::event::Body;
+use holon_core::event::EventBody;
 use holon_core::manifest::SandboxInfo;
-use holon_core::sandbox::{Enforced, Level};
+use holon_core::sandbox::{EnforcementRecord, IsolationLevel};
 
 use super::change::delivered;
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
 use super::evidence::RunEvidence;
 
 /// Each backend with the rungs it stands on.
-const RUNGS: [(&str, &[Level]); 5] = [
-    ("native", &[Level::L0, Level::L1]),
-    ("oci", &[Level::L2]),
-    ("bubblewrap", &[Level::L3]),
-    ("landlock", &[Level::L4]),
-    ("none", &[Level::None]),
+const RUNGS: [(&str, &[IsolationLevel]); 5] = [
+    ("native", &[IsolationLevel::L0, IsolationLevel::L1]),
+    ("oci", &[IsolationLevel::L2]),
+    ("bubblewrap", &[IsolationLevel::L3]),
+    ("landlock", &[IsolationLevel::L4]),
+    ("none", &[IsolationLevel::None]),
 ];
 /// How limits are kept, as far as this version and older ones know ways.
 const WAYS: [&str; 9] =
@@ -51,13 +51,18 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     limits(&sandbox.enforced, found);
     workspace(run, sandbox, found);
     let accepted = run.manifest.metadata.accepted.iter().any(|right| right == NO_ISOLATION);
-    found.expect((sandbox.level == Level::None) == accepted, Kind::Decision, "metadata.accepted", || {
-        format!(
-            "the rung is {}, and no isolation was {}accepted",
-            sandbox.level,
-            if accepted { "" } else { "not " }
-        )
-    });
+    found.expect(
+        (sandbox.level == IsolationLevel::None) == accepted,
+        Kind::Decision,
+        "metadata.accepted",
+        || {
+            format!(
+                "the rung is {}, and no isolation was {}accepted",
+                sandbox.level,
+                if accepted { "" } else { "not " }
+            )
+        },
+    );
     if let Some(profile) = &run.profile {
         found.expect(
             sandbox.level.meets(profile.minimum) || accepted,
@@ -78,17 +83,18 @@ fn nothing_stood(run: &RunEvidence, sandbox: &SandboxInfo, found: &mut Discrepan
     found.expect(*sandbox == SandboxInfo::default(), Kind::Sandbox, PLACE, || {
         "it names no backend, and says that something held".to_owned()
     });
-    let started = |body: &Body| matches!(body, Body::AgentStarted { .. } | Body::CheckRan { .. });
+    let started =
+        |body: &EventBody| matches!(body, EventBody::AgentStarted { .. } | EventBody::CheckRan { .. });
     let ran = run.events.as_ref().is_some_and(|log| log.events.iter().any(|event| started(&event.body)));
-    let interrupted = run.manifest.status == holon_core::outcome::Status::Interrupted;
+    let interrupted = run.manifest.status == holon_core::outcome::RunStatus::Interrupted;
     found.expect(!ran || interrupted, Kind::Sandbox, format!("{PLACE}.backend"), || {
         "something was started, and no backend is named".to_owned()
     });
 }
 
 /// The layers a rung is made of, and those it cannot have.
-fn layers(level: Level, enforced: &Enforced, found: &mut Discrepancies) {
-    let Enforced {
+fn layers(level: IsolationLevel, enforced: &EnforcementRecord, found: &mut Discrepancies) {
+    let EnforcementRecord {
         user_ns,
         mount_ns,
         pid_ns,
@@ -126,24 +132,24 @@ fn layers(level: Level, enforced: &Enforced, found: &mut Discrepancies) {
         });
     };
     match level {
-        Level::L0 | Level::L1 => {
+        IsolationLevel::L0 | IsolationLevel::L1 => {
             namespaces.iter().chain(&confined).for_each(|(name, holds)| expect(name, *holds, true));
             expect("unprivileged_payload", *unprivileged_payload, true);
         }
         // What an engine or the system's bubblewrap makes is measured, and may hold less than was asked for.
-        Level::L2 | Level::L3 => {
+        IsolationLevel::L2 | IsolationLevel::L3 => {
             expect("mount_ns", *mount_ns, true);
             expect("pid_ns", *pid_ns, true);
             expect("landlock", landlock.is_some(), false);
         }
-        Level::L4 => {
+        IsolationLevel::L4 => {
             namespaces.iter().for_each(|(name, holds)| expect(name, *holds, false));
             expect("net_ns", *net_ns, false);
             expect("landlock", landlock.is_some(), true);
             expect("seccomp", *seccomp, true);
             expect("no_new_privs", *no_new_privs, true);
         }
-        Level::None => {
+        IsolationLevel::None => {
             namespaces.iter().chain(&confined).for_each(|(name, holds)| expect(name, *holds, false));
             expect("net_ns", *net_ns, false);
             expect("landlock", landlock.is_some(), false);
@@ -157,7 +163,7 @@ fn layers(level: Level, enforced: &Enforced, found: &mut Discrepancies) {
     );
 }
 
-fn limits(enforced: &Enforced, found: &mut Discrepancies) {
+fn limits(enforced: &EnforcementRecord, found: &mut Discrepancies) {
     let limits = &enforced.limits;
     for (name, way) in [
         ("processes", &limits.processes),
@@ -212,7 +218,7 @@ fn started(run: &RunEvidence) -> Option<&str> {
     let log = run.events.as_ref()?;
     log.events
         .iter()
-        .any(|event| matches!(event.body, Body::AgentStarted { .. }))
+        .any(|event| matches!(event.body, EventBody::AgentStarted { .. }))
         .then_some(&run.manifest.metadata.agent.name)
 }
 

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
-use super::evidence::{Layout, RunEvidence, SealEvidence};
-use crate::sealed::{SEALED, Sealed, SealedFile, SealedKind};
+use super::evidence::{EvidenceLayout, RunEvidence, SealEvidence};
+use crate::sealed::{SEALED, SealList, SealedFile, SealedKind};
 
 /// How many files are named of those that are not as they were sealed.
 const MOST_NAMED: usize = 200;
 
 pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     // A copy holds other files than the store does; it is judged by its manifest and its events.
-    if run.layout == Layout::Copy {
+    if run.layout == EvidenceLayout::Copy {
         return;
     }
     if let Some(broken) = run.audit.as_ref().and_then(|log| log.broken.as_ref()) {
@@ -37,7 +37,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
 }
 
 /// The list, if it is the one that the audit log tells of.
-fn list<'e>(seal: &'e SealEvidence, found: &mut Discrepancies) -> Option<&'e Sealed> {
+fn list<'e>(seal: &'e SealEvidence, found: &mut Discrepancies) -> Option<&'e SealList> {
     let Some((digest, list)) = &seal.list else {
         found.add(Kind::Seal, SEALED, "the audit log tells of this list, and it is not there any more");
         return None;

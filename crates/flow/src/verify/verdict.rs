@@ -1,8 +1,8 @@
 //! Status, outcome, exit code and reason: what they may be beside each other and beside everything else.
 
-use holon_core::event::Body;
+use holon_core::event::EventBody;
 use holon_core::manifest::CheckOrigin;
-use holon_core::outcome::{Outcome, Status};
+use holon_core::outcome::{RunOutcome, RunStatus};
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
 use super::evidence::RunEvidence;
@@ -12,29 +12,29 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     let (status, outcome) = (manifest.status, manifest.outcome);
     found.same(Kind::Verdict, "exit_code", &manifest.exit_code, &outcome.exit_code(), "the outcome");
     found.expect(
-        status == Status::Completed || outcome == Outcome::Failure,
+        status == RunStatus::Completed || outcome == RunOutcome::Failure,
         Kind::Verdict,
         "outcome",
         || format!("it says {outcome} of a run whose status is {status}"),
     );
     found.expect(
-        manifest.breaches.is_empty() || outcome == Outcome::Failure,
+        manifest.breaches.is_empty() || outcome == RunOutcome::Failure,
         Kind::Breach,
         "outcome",
         || format!("it says {outcome} although a wall did not hold"),
     );
-    found.expect(manifest.error.is_none() == (outcome == Outcome::Success), Kind::Error, "error", || {
+    found.expect(manifest.error.is_none() == (outcome == RunOutcome::Success), Kind::Error, "error", || {
         match outcome {
-            Outcome::Success => "a success has no error".to_owned(),
+            RunOutcome::Success => "a success has no error".to_owned(),
             other => format!("it says {other} without a reason"),
         }
     });
-    if outcome == Outcome::Success {
+    if outcome == RunOutcome::Success {
         success(run, found);
     }
     if let Some((phase, _)) = manifest.phases.iter().find(|(_, timing)| !timing.ok) {
         found.expect(
-            outcome == Outcome::Failure || run.is_whole(),
+            outcome == RunOutcome::Failure || run.is_whole(),
             Kind::Phase,
             format!("phases.{phase}.ok"),
             || format!("a phase failed, and the outcome is {outcome}"),
@@ -71,28 +71,29 @@ fn reason(run: &RunEvidence, found: &mut Discrepancies) {
     if run.is_whole() {
         return;
     }
-    let told = |wanted: &dyn Fn(&Body) -> bool| {
+    let told = |wanted: &dyn Fn(&EventBody) -> bool| {
         run.events.as_ref().is_none_or(|log| log.events.iter().any(|event| wanted(&event.body)))
     };
     let seen = match error.kind.as_str() {
-        "interrupted" => manifest.status == Status::Interrupted,
-        "cancelled" => manifest.status == Status::Cancelled,
+        "interrupted" => manifest.status == RunStatus::Interrupted,
+        "cancelled" => manifest.status == RunStatus::Cancelled,
         "breach" => !manifest.breaches.is_empty(),
         "artifact_missing" => manifest.artifacts.iter().any(|row| row.required && row.sha256.is_none()),
         "artifact_invalid" => manifest.artifacts.iter().any(|row| !row.valid && !row.problems.is_empty()),
         "timeout" | "idle_timeout" | "output_mb" | "disk_mb" | "files" | "disk" => {
             // A recording that ends where a limit ended the run has no limit of its own to hit.
-            let replayed = manifest.status == Status::Timeout && run.asked.is_some();
-            replayed || told(&|body| matches!(body, Body::LimitHit { limit, .. } if *limit == error.kind))
+            let repeated = run.asked.as_ref().is_some_and(|asked| asked.may_repeat_a_cut);
+            manifest.status == RunStatus::Timeout && repeated
+                || told(&|body| matches!(body, EventBody::LimitHit { limit, .. } if *limit == error.kind))
         }
-        "agent_killed" | "agent_failed" => told(&|body| matches!(body, Body::AgentExited { .. })),
+        "agent_killed" | "agent_failed" => told(&|body| matches!(body, EventBody::AgentExited { .. })),
         _ => true,
     };
     found.expect(seen, Kind::Error, "error.kind", || {
         format!("the reason is `{}`, and nothing else says so", error.kind)
     });
     found.expect(
-        manifest.status != Status::Interrupted || error.kind == "interrupted",
+        manifest.status != RunStatus::Interrupted || error.kind == "interrupted",
         Kind::Error,
         "error.kind",
         || "an interrupted run has no other reason".to_owned(),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use holon_core::manifest::Manifest;
-use holon_core::outcome::{Outcome, Status};
+use holon_core::outcome::{RunOutcome, RunStatus};
 
 use super::discrepancy::{Discrepancies, DiscrepancyKind as Kind};
 use super::evidence::{RunEvidence, WholeEvidence};
@@ -37,7 +37,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
             format!("the manifest of {child} is not the one that was seen when it ended"),
         );
     }
-    if !whole.sealed || run.manifest.status == Status::Interrupted {
+    if !whole.sealed || run.manifest.status == RunStatus::Interrupted {
         return;
     }
     verdict(run, whole, found);
@@ -49,7 +49,7 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
 /// The end follows from the state; a failure of the host itself, which it cannot know of, only makes it worse.
 fn verdict(run: &RunEvidence, whole: &WholeEvidence, found: &mut Discrepancies) {
     let (said, shown) = (&run.manifest, &whole.expected);
-    let fell_over = said.outcome == Outcome::Failure && said.outcome != shown.outcome;
+    let fell_over = said.outcome == RunOutcome::Failure && said.outcome != shown.outcome;
     if fell_over {
         return;
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use holon_core::digest::sha256;
-use holon_model::{Message, Part, Reply, Request, Role, ToolResult};
+use holon_model::{MessagePart, ModelMessage, ModelReply, ModelRequest, Role, ToolResult};
 
 /// How many calls are remembered.
 const CALLS: usize = 4_096;
@@ -15,7 +15,7 @@ const SYSTEM: usize = 400;
 
 /// Words of an agent's requests, as its description gives them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct ConversationWords {
     /// What the last message of a request says that is about the conversation and no part of it: compaction, titles.
     pub about: Vec<String>,
     /// Tools that start a conversation of their own.
@@ -24,7 +24,7 @@ pub struct Words {
 
 /// One step of the conversation: what came back since the last reply.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Step {
+pub struct ConversationStep {
     /// Results of calls of the last reply, in the order they were sent.
     pub results: Vec<ToolResult>,
     /// The tools the model is offered.
@@ -33,7 +33,7 @@ pub struct Step {
 
 /// What a request is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Heard {
+pub(super) enum RequestRole {
     /// Not the conversation.
     Beside,
     /// The conversation begins anew although nothing was shortened and nobody was sent.
@@ -44,20 +44,20 @@ pub(super) enum Heard {
         answered: bool,
     },
     /// The next step.
-    Step(Step),
+    Step(ConversationStep),
 }
 
 /// The conversation so far.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Conversation {
-    words: Words,
-    main: Option<Main>,
+pub(super) struct AttendedConversation {
+    words: ConversationWords,
+    main: Option<MainConversation>,
     /// It is being shortened: the next one like it goes on with it.
     shortened: bool,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Main {
+struct MainConversation {
     /// Digest of how the system prompt begins and the names of the tools.
     shape: String,
     /// Digest of the first message.
@@ -72,21 +72,21 @@ struct Main {
     answered: bool,
 }
 
-impl Conversation {
-    pub(super) fn new(words: Words) -> Self {
+impl AttendedConversation {
+    pub(super) fn new(words: ConversationWords) -> Self {
         Self { words, ..Self::default() }
     }
 
     /// What a request is; the conversation moves on with it.
-    pub(super) fn hear(&mut self, request: &Request) -> Heard {
+    pub(super) fn hear(&mut self, request: &ModelRequest) -> RequestRole {
         let Some(last) = request.messages.last().filter(|last| last.role == Role::User) else {
-            return Heard::Beside;
+            return RequestRole::Beside;
         };
         let (shape, first) = (shape(request), first(request));
         let ours = self.main.as_ref().is_some_and(|main| main.first == first || main.is_in(request));
         if self.is_about(request, last) {
             self.shortened |= ours;
-            return Heard::Beside;
+            return RequestRole::Beside;
         }
         match &mut self.main {
             Some(main) if ours => main.go_on(request, first, last),
@@ -94,14 +94,18 @@ impl Conversation {
                 self.shortened = false;
                 main.begin(request, first, last)
             }
-            Some(main) if main.shape == shape && !main.is_waiting_for(&self.words.delegates) => Heard::Lost,
-            Some(_) => Heard::Beside,
-            none => none.insert(Main { shape, ..Main::default() }).begin(request, first, last),
+            Some(main) if main.shape == shape && !main.is_waiting_for(&self.words.delegates) => {
+                RequestRole::Lost
+            }
+            Some(_) => RequestRole::Beside,
+            none => none
+                .insert(MainConversation { shape, ..MainConversation::default() })
+                .begin(request, first, last),
         }
     }
 
     /// The reply to the last step.
-    pub(super) fn answer(&mut self, reply: &Reply) {
+    pub(super) fn answer(&mut self, reply: &ModelReply) {
         let Some(main) = &mut self.main else { return };
         main.answered = true;
         main.open = reply.calls().map(|call| (call.id.clone(), call.name.clone())).collect();
@@ -117,9 +121,9 @@ impl Conversation {
     }
 
     /// Whether a request is about a conversation: nothing can be done in reply to it, or its words say so.
-    fn is_about(&self, request: &Request, last: &Message) -> bool {
+    fn is_about(&self, request: &ModelRequest, last: &ModelMessage) -> bool {
         let text = last.parts.iter().rev().find_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
+            MessagePart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         let says = |text: &str| self.words.about.iter().any(|words| text.contains(words.as_str()));
@@ -127,11 +131,11 @@ impl Conversation {
     }
 }
 
-impl Main {
+impl MainConversation {
     /// Whether a request holds a call of this conversation.
-    fn is_in(&self, request: &Request) -> bool {
+    fn is_in(&self, request: &ModelRequest) -> bool {
         let known: BTreeSet<&str> = self.calls.iter().map(String::as_str).collect();
-        request.messages.iter().flat_map(Message::calls).any(|call| known.contains(call.id.as_str()))
+        request.messages.iter().flat_map(ModelMessage::calls).any(|call| known.contains(call.id.as_str()))
     }
 
     fn is_waiting_for(&self, tools: &[String]) -> bool {
@@ -139,37 +143,42 @@ impl Main {
     }
 
     /// The first request, or the first one after the conversation was shortened.
-    fn begin(&mut self, request: &Request, first: String, last: &Message) -> Heard {
+    fn begin(&mut self, request: &ModelRequest, first: String, last: &ModelMessage) -> RequestRole {
         self.first = first;
         self.step(request, last)
     }
 
-    fn go_on(&mut self, request: &Request, first: String, last: &Message) -> Heard {
+    fn go_on(&mut self, request: &ModelRequest, first: String, last: &ModelMessage) -> RequestRole {
         if replies(request) == self.replies && key(last) == self.last {
-            return Heard::Again { answered: self.answered };
+            return RequestRole::Again { answered: self.answered };
         }
         self.first = first;
         self.step(request, last)
     }
 
-    fn step(&mut self, request: &Request, last: &Message) -> Heard {
+    fn step(&mut self, request: &ModelRequest, last: &ModelMessage) -> RequestRole {
         let open = std::mem::take(&mut self.open);
         let all = request.messages.iter().flat_map(|message| &message.parts);
         let results = all.filter_map(|part| match part {
-            Part::Result(result) if open.iter().any(|(id, _)| *id == result.call_id) => Some(result.clone()),
+            MessagePart::Result(result) if open.iter().any(|(id, _)| *id == result.call_id) => {
+                Some(result.clone())
+            }
             _ => None,
         });
         let results = results.collect();
         (self.replies, self.last, self.answered) = (replies(request), key(last), false);
-        Heard::Step(Step { results, tools: request.tools.iter().map(|tool| tool.name.clone()).collect() })
+        RequestRole::Step(ConversationStep {
+            results,
+            tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
+        })
     }
 }
 
-fn replies(request: &Request) -> usize {
+fn replies(request: &ModelRequest) -> usize {
     request.messages.iter().filter(|message| message.role == Role::Assistant).count()
 }
 
-fn shape(request: &Request) -> String {
+fn shape(request: &ModelRequest) -> String {
     let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
     // Some clients add to the system prompt on the way.
     let system: String = request.system.chars().take(SYSTEM).collect();
@@ -177,19 +186,19 @@ fn shape(request: &Request) -> String {
 }
 
 /// The first message, by which a conversation is known: what a sub-agent is told is another one.
-fn first(request: &Request) -> String {
+fn first(request: &ModelRequest) -> String {
     request.messages.first().map(key).unwrap_or_default()
 }
 
 /// What a message is known by: the calls it answers, else its words.
-fn key(message: &Message) -> String {
+fn key(message: &ModelMessage) -> String {
     let mut all = String::new();
     for part in &message.parts {
         match part {
-            Part::Text(text) => all.push_str(text),
-            Part::Result(result) => all.push_str(&result.call_id),
-            Part::Call(call) => all.push_str(&call.id),
-            Part::Reasoning(_) => {}
+            MessagePart::Text(text) => all.push_str(text),
+            MessagePart::Result(result) => all.push_str(&result.call_id),
+            MessagePart::Call(call) => all.push_str(&call.id),
+            MessagePart::Reasoning(_) => {}
         }
         all.push('\n');
     }
@@ -200,76 +209,80 @@ fn key(message: &Message) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
-    use holon_model::{Stop, Tool, ToolCall};
+    use holon_model::{ReplyStop, ToolCall, ToolSpec};
     use serde_json::json;
 
-    fn request(messages: Vec<Message>) -> Request {
-        let tools = vec![Tool::new("sh", "", json!({})), Tool::new("task", "", json!({}))];
-        Request { system: "You are.".into(), messages, tools, ..Request::default() }
+    fn request(messages: Vec<ModelMessage>) -> ModelRequest {
+        let tools = vec![ToolSpec::new("sh", "", json!({})), ToolSpec::new("task", "", json!({}))];
+        ModelRequest { system: "You are.".into(), messages, tools, ..ModelRequest::default() }
     }
 
-    fn reply(calls: &[(&str, &str)]) -> Reply {
-        let parts = calls.iter().map(|(id, tool)| Part::Call(ToolCall::new(*id, *tool, "{}"))).collect();
-        Reply { id: None, model: None, parts, stop: Stop::ToolUse, usage: None }
+    fn reply(calls: &[(&str, &str)]) -> ModelReply {
+        let parts =
+            calls.iter().map(|(id, tool)| MessagePart::Call(ToolCall::new(*id, *tool, "{}"))).collect();
+        ModelReply { id: None, model: None, parts, stop: ReplyStop::ToolUse, usage: None }
     }
 
-    fn results(ids: &[&str]) -> Message {
-        Message::results(ids.iter().map(|id| ToolResult::ok(*id, format!("of {id}"))))
+    fn results(ids: &[&str]) -> ModelMessage {
+        ModelMessage::results(ids.iter().map(|id| ToolResult::ok(*id, format!("of {id}"))))
     }
 
-    fn begun() -> Conversation {
-        let words = Words { about: vec!["summary of the conv".into()], delegates: vec!["task".into()] };
-        Conversation::new(words)
+    fn begun() -> AttendedConversation {
+        let words =
+            ConversationWords { about: vec!["summary of the conv".into()], delegates: vec!["task".into()] };
+        AttendedConversation::new(words)
     }
 
-    fn ids(heard: &Heard) -> Vec<&str> {
-        let Heard::Step(step) = heard else { panic!("{heard:?}") };
+    fn ids(heard: &RequestRole) -> Vec<&str> {
+        let RequestRole::Step(step) = heard else { panic!("{heard:?}") };
         step.results.iter().map(|result| result.call_id.as_str()).collect()
     }
 
     #[test]
     fn titles_summaries_and_children_are_no_part_of_it() {
         let mut talk = begun();
-        let title = Request { tools: Vec::new(), ..request(vec![Message::user("Title of: do it")]) };
-        assert_eq!(talk.hear(&title), Heard::Beside);
-        let mut said = vec![Message::user("do it")];
+        let title =
+            ModelRequest { tools: Vec::new(), ..request(vec![ModelMessage::user("Title of: do it")]) };
+        assert_eq!(talk.hear(&title), RequestRole::Beside);
+        let mut said = vec![ModelMessage::user("do it")];
         assert_eq!(ids(&talk.hear(&request(said.clone()))), [""; 0]);
         let first = reply(&[("a", "sh"), ("b", "task")]);
         talk.answer(&first);
         // Somebody was sent: a conversation of the same form is theirs.
-        assert_eq!(talk.hear(&request(vec![Message::user("look there")])), Heard::Beside);
-        let other = Request { system: "Other".into(), ..request(vec![Message::user("look there")]) };
-        assert_eq!(talk.hear(&other), Heard::Beside);
+        assert_eq!(talk.hear(&request(vec![ModelMessage::user("look there")])), RequestRole::Beside);
+        let other =
+            ModelRequest { system: "Other".into(), ..request(vec![ModelMessage::user("look there")]) };
+        assert_eq!(talk.hear(&other), RequestRole::Beside);
         said.extend([first.message(), results(&["b", "a"])]);
         assert_eq!(ids(&talk.hear(&request(said.clone()))), ["b", "a"]);
         talk.answer(&reply(&[("c", "sh")]));
-        assert_eq!(talk.hear(&title), Heard::Beside);
+        assert_eq!(talk.hear(&title), RequestRole::Beside);
         assert!(talk.is_open());
     }
 
     #[test]
     fn the_same_once_more_is_no_step() {
         let mut talk = begun();
-        let said = request(vec![Message::user("do it")]);
+        let said = request(vec![ModelMessage::user("do it")]);
         talk.hear(&said);
-        assert_eq!(talk.hear(&said), Heard::Again { answered: false });
+        assert_eq!(talk.hear(&said), RequestRole::Again { answered: false });
         talk.answer(&reply(&[("a", "sh")]));
-        assert_eq!(talk.hear(&said), Heard::Again { answered: true });
+        assert_eq!(talk.hear(&said), RequestRole::Again { answered: true });
     }
 
     #[test]
     fn it_is_known_again_after_it_was_shortened_and_lost_when_it_begins_anew() {
         let mut talk = begun();
-        let mut said = vec![Message::user("do it")];
+        let mut said = vec![ModelMessage::user("do it")];
         talk.hear(&request(said.clone()));
         let first = reply(&[("a", "sh")]);
         talk.answer(&first);
-        assert_eq!(talk.clone().hear(&request(vec![Message::user("do what?")])), Heard::Lost);
+        assert_eq!(talk.clone().hear(&request(vec![ModelMessage::user("do what?")])), RequestRole::Lost);
         said.extend([first.message(), results(&["a"])]);
         let mut asked = said.clone();
-        asked.push(Message::user("Write a summary of the conversation"));
-        assert_eq!(talk.hear(&request(asked)), Heard::Beside);
-        let short = request(vec![Message::user("Summary: it was begun")]);
+        asked.push(ModelMessage::user("Write a summary of the conversation"));
+        assert_eq!(talk.hear(&request(asked)), RequestRole::Beside);
+        let short = request(vec![ModelMessage::user("Summary: it was begun")]);
         assert_eq!(ids(&talk.hear(&short)), [""; 0]);
         talk.answer(&reply(&[("z", "sh")]));
         let mut goes_on = short.messages.clone();
@@ -280,10 +293,10 @@ mod tests {
     #[test]
     fn a_first_message_that_changes_does_not_matter_where_calls_are_known() {
         let mut talk = begun();
-        talk.hear(&request(vec![Message::user("12:00 do it")]));
+        talk.hear(&request(vec![ModelMessage::user("12:00 do it")]));
         let first = reply(&[("a", "sh")]);
         talk.answer(&first);
-        let said = vec![Message::user("12:01 do it"), first.message(), results(&["a"])];
+        let said = vec![ModelMessage::user("12:01 do it"), first.message(), results(&["a"])];
         assert_eq!(ids(&talk.hear(&request(said))), ["a"]);
     }
 
@@ -292,7 +305,7 @@ mod tests {
         let mut talk = begun();
         talk.answer(&reply(&[("a", "sh")]));
         assert!(!talk.is_open());
-        assert_eq!(talk.hear(&request(vec![Message::assistant("x")])), Heard::Beside);
-        assert_eq!(talk.hear(&request(Vec::new())), Heard::Beside);
+        assert_eq!(talk.hear(&request(vec![ModelMessage::assistant("x")])), RequestRole::Beside);
+        assert_eq!(talk.hear(&request(Vec::new())), RequestRole::Beside);
     }
 }

@@ -7,11 +7,11 @@
 use holon_core::digest::sha256;
 use serde_json::{Value, json};
 
-use crate::tongue::Tongue;
+use crate::client_wire::ClientWire;
 
 /// A text that was put in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Note {
+pub(super) struct InsertedNote {
     /// Its number, from 1.
     pub(super) number: u32,
     /// The end of which turn it stands at.
@@ -21,7 +21,7 @@ pub(super) struct Note {
     mark: String,
 }
 
-impl Note {
+impl InsertedNote {
     pub(super) fn new(number: u32, key: String, text: &str) -> Self {
         let digest = sha256(text.as_bytes());
         let mark = format!("[holon {number}:{}]", &digest[..8]);
@@ -31,7 +31,7 @@ impl Note {
 
 /// The end of a turn of the user's side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct End {
+struct InsertionPoint {
     key: String,
     /// Its last entry in the conversation.
     at: usize,
@@ -42,17 +42,17 @@ struct End {
 }
 
 /// What the turn at the end of a request is known by; nothing when the model's side spoke last.
-pub(super) fn last_key(wire: Tongue, body: &Value) -> Option<String> {
+pub(super) fn last_key(wire: ClientWire, body: &Value) -> Option<String> {
     let entries = entries(wire, body)?;
     let last = ends(wire, entries).pop()?;
     (last.at + 1 == entries.len()).then_some(last.key)
 }
 
 /// Puts the texts where they belong; gives the numbers of those whose turn is still there.
-pub(super) fn put(wire: Tongue, body: &mut Value, notes: &[Note]) -> Vec<u32> {
+pub(super) fn put(wire: ClientWire, body: &mut Value, notes: &[InsertedNote]) -> Vec<u32> {
     let mut found = Vec::new();
     let Some(all) = entries(wire, body) else { return found };
-    let mut places: Vec<(End, &Note)> = Vec::new();
+    let mut places: Vec<(InsertionPoint, &InsertedNote)> = Vec::new();
     for end in ends(wire, all) {
         let here = notes.iter().filter(|note| note.key == end.key);
         for note in here.filter(|note| !holds(&all[end.from..=end.at], &note.mark)) {
@@ -69,51 +69,51 @@ pub(super) fn put(wire: Tongue, body: &mut Value, notes: &[Note]) -> Vec<u32> {
     found
 }
 
-fn key_of(wire: Tongue) -> &'static str {
+fn key_of(wire: ClientWire) -> &'static str {
     match wire {
-        Tongue::Chat | Tongue::Messages => "messages",
-        Tongue::Responses => "input",
-        Tongue::Gemini => "contents",
+        ClientWire::Chat | ClientWire::Messages => "messages",
+        ClientWire::Responses => "input",
+        ClientWire::Gemini => "contents",
     }
 }
 
-fn entries(wire: Tongue, body: &Value) -> Option<&[Value]> {
+fn entries(wire: ClientWire, body: &Value) -> Option<&[Value]> {
     body.get(key_of(wire))?.as_array().map(Vec::as_slice)
 }
 
-fn put_one(wire: Tongue, entries: &mut Vec<Value>, at: usize, text: &str) {
+fn put_one(wire: ClientWire, entries: &mut Vec<Value>, at: usize, text: &str) {
     let parts = match wire {
-        Tongue::Messages => entries[at].get_mut("content"),
+        ClientWire::Messages => entries[at].get_mut("content"),
         // A part of what the user said; what else stands there has a form of its own.
-        Tongue::Gemini if entries[at]["role"] != "function" => entries[at].get_mut("parts"),
+        ClientWire::Gemini if entries[at]["role"] != "function" => entries[at].get_mut("parts"),
         _ => None,
     };
     match (wire, parts.and_then(Value::as_array_mut)) {
-        (Tongue::Messages, Some(blocks)) => blocks.push(json!({"type": "text", "text": text})),
-        (Tongue::Gemini, Some(parts)) => parts.push(json!({"text": text})),
+        (ClientWire::Messages, Some(blocks)) => blocks.push(json!({"type": "text", "text": text})),
+        (ClientWire::Gemini, Some(parts)) => parts.push(json!({"text": text})),
         _ => entries.insert(at + 1, entry(wire, text)),
     }
 }
 
 /// An entry of its own.
-fn entry(wire: Tongue, text: &str) -> Value {
+fn entry(wire: ClientWire, text: &str) -> Value {
     match wire {
-        Tongue::Chat => json!({"role": "user", "content": text}),
-        Tongue::Messages => json!({"role": "user", "content": [{"type": "text", "text": text}]}),
-        Tongue::Responses => {
+        ClientWire::Chat => json!({"role": "user", "content": text}),
+        ClientWire::Messages => json!({"role": "user", "content": [{"type": "text", "text": text}]}),
+        ClientWire::Responses => {
             json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
         }
-        Tongue::Gemini => json!({"role": "user", "parts": [{"text": text}]}),
+        ClientWire::Gemini => json!({"role": "user", "parts": [{"text": text}]}),
     }
 }
 
 /// Whether the model said an entry.
-fn is_models(wire: Tongue, entry: &Value) -> bool {
+fn is_models(wire: ClientWire, entry: &Value) -> bool {
     let role = entry["role"].as_str();
     match wire {
-        Tongue::Chat | Tongue::Messages => role == Some("assistant"),
-        Tongue::Gemini => role == Some("model"),
-        Tongue::Responses => match entry["type"].as_str().unwrap_or("message") {
+        ClientWire::Chat | ClientWire::Messages => role == Some("assistant"),
+        ClientWire::Gemini => role == Some("model"),
+        ClientWire::Responses => match entry["type"].as_str().unwrap_or("message") {
             "message" => role == Some("assistant"),
             kind => !kind.ends_with("_output") && kind != "additional_tools",
         },
@@ -121,13 +121,13 @@ fn is_models(wire: Tongue, entry: &Value) -> bool {
 }
 
 /// Whether an entry sets the scene and nobody said it.
-fn is_scenery(wire: Tongue, entry: &Value) -> bool {
+fn is_scenery(wire: ClientWire, entry: &Value) -> bool {
     let setting = matches!(entry["role"].as_str(), Some("system" | "developer"));
-    setting && wire != Tongue::Gemini || entry["type"] == "additional_tools"
+    setting && wire != ClientWire::Gemini || entry["type"] == "additional_tools"
 }
 
 /// The ends of all turns of the user's side.
-fn ends(wire: Tongue, entries: &[Value]) -> Vec<End> {
+fn ends(wire: ClientWire, entries: &[Value]) -> Vec<InsertionPoint> {
     let mut found = Vec::new();
     let mut from = 0;
     for (at, entry) in entries.iter().enumerate() {
@@ -140,15 +140,15 @@ fn ends(wire: Tongue, entries: &[Value]) -> Vec<End> {
         let said = turn.iter().rposition(|entry| !is_scenery(wire, entry));
         if let Some(said) = said.filter(|_| last) {
             // On this wire a turn can end with words of the system, which are no place for others.
-            let into = if wire == Tongue::Messages { from + said } else { at };
-            found.push(End { key: turn_key(wire, turn, found.len()), at, from, into });
+            let into = if wire == ClientWire::Messages { from + said } else { at };
+            found.push(InsertionPoint { key: turn_key(wire, turn, found.len()), at, from, into });
         }
     }
     found
 }
 
 /// What a turn is known by: the calls it answers, else its place and its words.
-fn turn_key(wire: Tongue, turn: &[Value], place: usize) -> String {
+fn turn_key(wire: ClientWire, turn: &[Value], place: usize) -> String {
     let (mut ids, mut words) = (Vec::new(), String::new());
     turn.iter()
         .filter(|entry| !is_scenery(wire, entry))

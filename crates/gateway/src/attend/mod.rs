@@ -9,17 +9,17 @@ mod insert;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holon_model::{Reply, Request};
+use holon_model::{ModelReply, ModelRequest};
 use serde_json::Value;
 
-use self::conversation::{Conversation, Heard};
-pub use self::conversation::{Step, Words};
-use self::insert::{Note, last_key, put};
-use crate::tongue::Tongue;
+use self::conversation::{AttendedConversation, RequestRole};
+pub use self::conversation::{ConversationStep, ConversationWords};
+use self::insert::{InsertedNote, last_key, put};
+use crate::client_wire::ClientWire;
 
 /// What is to become of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Word {
+pub enum AttendantVerdict {
     /// It passes as it is.
     Pass,
     /// It passes with this text at its end.
@@ -30,7 +30,7 @@ pub enum Word {
 
 /// What became of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Inserted {
+pub enum InsertionEvent {
     /// It was put at the end of a request.
     Put {
         /// Its number, from 1.
@@ -60,37 +60,37 @@ pub enum Inserted {
 }
 
 /// A word to come.
-pub type Coming = Pin<Box<dyn Future<Output = Word> + Send>>;
+pub type AttendantFuture = Pin<Box<dyn Future<Output = AttendantVerdict> + Send>>;
 
 /// Whoever attends the conversation.
 pub trait Attendant: Send + Sync {
     /// The next request of the conversation waits for this word.
-    fn asked(&self, step: Step) -> Coming;
+    fn asked(&self, step: ConversationStep) -> AttendantFuture;
     /// The reply to it is whole; must not block.
-    fn answered(&self, reply: &Reply);
+    fn answered(&self, reply: &ModelReply);
     /// What became of a text; must not block.
-    fn inserted(&self, what: Inserted);
+    fn inserted(&self, what: InsertionEvent);
 }
 
 /// How the conversation of a door is attended.
 #[derive(Clone)]
-pub struct Attendance {
+pub struct AttendanceSetup {
     /// By whom.
     pub attendant: Arc<dyn Attendant>,
     /// Words of this agent's requests.
-    pub words: Words,
+    pub words: ConversationWords,
 }
 
 /// The conversation of a door, and who attends it.
-pub(crate) struct Attended {
+pub(crate) struct AttendedSession {
     attendant: Arc<dyn Attendant>,
-    inner: Mutex<Inner>,
+    inner: Mutex<AttendanceState>,
 }
 
 #[derive(Default)]
-struct Inner {
-    conversation: Conversation,
-    notes: Vec<Note>,
+struct AttendanceState {
+    conversation: AttendedConversation,
+    notes: Vec<InsertedNote>,
     /// The newest text, until it is known what came after it.
     pending: Option<u32>,
     broken: bool,
@@ -99,19 +99,19 @@ struct Inner {
 
 /// A request of the conversation that was let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Passed {
+pub(crate) struct PassedStep {
     /// Whether it carries a text.
     pub(crate) carries: bool,
 }
 
-impl Attended {
-    pub(crate) fn new(attendance: Attendance) -> Self {
-        let conversation = Conversation::new(attendance.words);
-        let inner = Mutex::new(Inner { conversation, ..Inner::default() });
+impl AttendedSession {
+    pub(crate) fn new(attendance: AttendanceSetup) -> Self {
+        let conversation = AttendedConversation::new(attendance.words);
+        let inner = Mutex::new(AttendanceState { conversation, ..AttendanceState::default() });
         Self { attendant: attendance.attendant, inner }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, AttendanceState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -119,10 +119,10 @@ impl Attended {
     /// is why the run was stopped.
     pub(crate) async fn hear(
         &self,
-        wire: Tongue,
-        request: &Request,
+        wire: ClientWire,
+        request: &ModelRequest,
         body: &mut Value,
-    ) -> Result<Option<Passed>, String> {
+    ) -> Result<Option<PassedStep>, String> {
         let heard = {
             let mut inner = self.lock();
             if let Some(why) = &inner.stopped {
@@ -131,19 +131,19 @@ impl Attended {
             inner.conversation.hear(request)
         };
         match heard {
-            Heard::Beside => Ok(None),
-            Heard::Lost => {
+            RequestRole::Beside => Ok(None),
+            RequestRole::Lost => {
                 self.broke("the client began its conversation anew");
                 Ok(None)
             }
-            Heard::Again { answered } => {
+            RequestRole::Again { answered } => {
                 if answered {
                     self.broke("the client asked the same again although it had been answered");
                 }
                 Ok(Some(self.carry(wire, body)))
             }
-            Heard::Step(step) => {
-                self.settled(|number| Inserted::WentOn { number });
+            RequestRole::Step(step) => {
+                self.settled(|number| InsertionEvent::WentOn { number });
                 let word = self.attendant.asked(step).await;
                 self.heed(wire, body, word)?;
                 Ok(Some(self.carry(wire, body)))
@@ -151,20 +151,20 @@ impl Attended {
         }
     }
 
-    fn heed(&self, wire: Tongue, body: &Value, word: Word) -> Result<(), String> {
+    fn heed(&self, wire: ClientWire, body: &Value, word: AttendantVerdict) -> Result<(), String> {
         let mut inner = self.lock();
         match word {
-            Word::Pass => {}
-            Word::Stop(why) => {
+            AttendantVerdict::Pass => {}
+            AttendantVerdict::Stop(why) => {
                 inner.stopped = Some(why.clone());
                 return Err(why);
             }
-            Word::Say(_) if inner.broken => {}
-            Word::Say(text) => {
+            AttendantVerdict::Say(_) if inner.broken => {}
+            AttendantVerdict::Say(text) => {
                 let Some(key) = last_key(wire, body) else { return Ok(()) };
                 let number = u32::try_from(inner.notes.len()).unwrap_or(u32::MAX).saturating_add(1);
-                let note = Note::new(number, key, &text);
-                let put = Inserted::Put { number, place: place(wire), text: note.text.clone() };
+                let note = InsertedNote::new(number, key, &text);
+                let put = InsertionEvent::Put { number, place: place(wire), text: note.text.clone() };
                 inner.notes.push(note);
                 inner.pending = Some(number);
                 drop(inner);
@@ -175,14 +175,14 @@ impl Attended {
     }
 
     /// Puts everything that was said so far where it was said.
-    fn carry(&self, wire: Tongue, body: &mut Value) -> Passed {
+    fn carry(&self, wire: ClientWire, body: &mut Value) -> PassedStep {
         let inner = self.lock();
         let carries = !inner.broken && !put(wire, body, &inner.notes).is_empty();
-        Passed { carries }
+        PassedStep { carries }
     }
 
     /// The reply to a request of the conversation.
-    pub(crate) fn answered(&self, reply: &Reply) {
+    pub(crate) fn answered(&self, reply: &ModelReply) {
         self.lock().conversation.answer(reply);
         self.attendant.answered(reply);
     }
@@ -205,10 +205,10 @@ impl Attended {
         if open && !cut {
             self.broke("the client ended without answering the calls that came after it");
         }
-        self.settled(|number| Inserted::Ended { number });
+        self.settled(|number| InsertionEvent::Ended { number });
     }
 
-    fn settled(&self, what: impl FnOnce(u32) -> Inserted) {
+    fn settled(&self, what: impl FnOnce(u32) -> InsertionEvent) {
         let pending = self.lock().pending.take();
         if let Some(number) = pending {
             self.attendant.inserted(what(number));
@@ -224,18 +224,18 @@ impl Attended {
             pending
         };
         if let Some(number) = pending {
-            self.attendant.inserted(Inserted::Broke { number, why: why.to_owned() });
+            self.attendant.inserted(InsertionEvent::Broke { number, why: why.to_owned() });
         }
     }
 }
 
 /// Where a text stands, in words.
-fn place(wire: Tongue) -> &'static str {
+fn place(wire: ClientWire) -> &'static str {
     match wire {
-        Tongue::Messages => "messages: a text block after the results of the last user turn",
-        Tongue::Chat => "chat: a final user message",
-        Tongue::Responses => "responses: a final input item",
-        Tongue::Gemini => "gemini: a part of the last user content",
+        ClientWire::Messages => "messages: a text block after the results of the last user turn",
+        ClientWire::Chat => "chat: a final user message",
+        ClientWire::Responses => "responses: a final input item",
+        ClientWire::Gemini => "gemini: a part of the last user content",
     }
 }
 

@@ -2,7 +2,7 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use holon_model::{Part, Stop, ToolCall};
+use holon_model::{MessagePart, ReplyStop, ToolCall};
 use serde_json::json;
 
 use super::*;
@@ -10,47 +10,48 @@ use crate::serve;
 
 /// Says what it is told to, and notes what it hears.
 #[derive(Default)]
-struct Scripted {
-    words: Mutex<VecDeque<Word>>,
+struct ScriptedAttendant {
+    words: Mutex<VecDeque<AttendantVerdict>>,
     heard: Mutex<Vec<String>>,
 }
 
-impl Attendant for Scripted {
-    fn asked(&self, step: Step) -> Coming {
+impl Attendant for ScriptedAttendant {
+    fn asked(&self, step: ConversationStep) -> AttendantFuture {
         let ids: Vec<&str> = step.results.iter().map(|result| result.call_id.as_str()).collect();
         self.heard.lock().unwrap().push(format!("asked {}", ids.join(",")));
-        let word = self.words.lock().unwrap().pop_front().unwrap_or(Word::Pass);
+        let word = self.words.lock().unwrap().pop_front().unwrap_or(AttendantVerdict::Pass);
         Box::pin(async move { word })
     }
 
-    fn answered(&self, reply: &Reply) {
+    fn answered(&self, reply: &ModelReply) {
         self.heard.lock().unwrap().push(format!("answered {}", reply.calls().count()));
     }
 
-    fn inserted(&self, what: Inserted) {
+    fn inserted(&self, what: InsertionEvent) {
         let line = match what {
-            Inserted::Put { number, .. } => format!("put {number}"),
-            Inserted::WentOn { number } => format!("went on {number}"),
-            Inserted::Ended { number } => format!("ended {number}"),
-            Inserted::Broke { number, why } => format!("broke {number}: {why}"),
+            InsertionEvent::Put { number, .. } => format!("put {number}"),
+            InsertionEvent::WentOn { number } => format!("went on {number}"),
+            InsertionEvent::Ended { number } => format!("ended {number}"),
+            InsertionEvent::Broke { number, why } => format!("broke {number}: {why}"),
         };
         self.heard.lock().unwrap().push(line);
     }
 }
 
 /// A client of the chat wire with its own history, which never holds what was put in.
-struct Client {
-    attended: Attended,
-    scripted: Arc<Scripted>,
+struct HistoryClient {
+    attended: AttendedSession,
+    scripted: Arc<ScriptedAttendant>,
     history: Vec<Value>,
 }
 
-impl Client {
-    fn new(words: &[Word]) -> Self {
-        let scripted = Arc::new(Scripted::default());
+impl HistoryClient {
+    fn new(words: &[AttendantVerdict]) -> Self {
+        let scripted = Arc::new(ScriptedAttendant::default());
         scripted.words.lock().unwrap().extend(words.iter().cloned());
         let attendant = Arc::clone(&scripted) as Arc<dyn Attendant>;
-        let attended = Attended::new(Attendance { attendant, words: Words::default() });
+        let attended =
+            AttendedSession::new(AttendanceSetup { attendant, words: ConversationWords::default() });
         Self { attended, scripted, history: vec![json!({"role": "user", "content": "Fix it"})] }
     }
 
@@ -58,20 +59,20 @@ impl Client {
     fn ask(&self) -> Result<(bool, String), String> {
         let tools = json!([{"type": "function", "function": {"name": "sh", "parameters": {}}}]);
         let mut body = json!({"messages": self.history, "tools": tools});
-        let request = serve::read(Tongue::Chat, &body).unwrap().request;
+        let request = serve::read(ClientWire::Chat, &body).unwrap().request;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let passed = runtime.block_on(self.attended.hear(Tongue::Chat, &request, &mut body))?;
+        let passed = runtime.block_on(self.attended.hear(ClientWire::Chat, &request, &mut body))?;
         Ok((passed.is_some_and(|passed| passed.carries), body["messages"].to_string()))
     }
 
     /// The model calls, and the client answers.
     fn go_on(&mut self, id: &str) {
-        let call = Part::Call(ToolCall::new(id, "sh", "{}"));
-        self.attended.answered(&Reply {
+        let call = MessagePart::Call(ToolCall::new(id, "sh", "{}"));
+        self.attended.answered(&ModelReply {
             id: None,
             model: None,
             parts: vec![call],
-            stop: Stop::ToolUse,
+            stop: ReplyStop::ToolUse,
             usage: None,
         });
         self.history.push(json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": {"name": "sh", "arguments": "{}"}}]}));
@@ -83,13 +84,14 @@ impl Client {
     }
 }
 
-fn say(text: &str) -> Word {
-    Word::Say(text.to_owned())
+fn say(text: &str) -> AttendantVerdict {
+    AttendantVerdict::Say(text.to_owned())
 }
 
 #[test]
 fn a_text_is_carried_on_at_its_place_and_said_once() {
-    let mut client = Client::new(&[Word::Pass, say("look"), Word::Pass, say("again")]);
+    let mut client =
+        HistoryClient::new(&[AttendantVerdict::Pass, say("look"), AttendantVerdict::Pass, say("again")]);
     assert!(!client.ask().unwrap().0);
     let mut before: Option<String> = None;
     for (id, texts) in [("a", 1), ("b", 1), ("c", 2)] {
@@ -126,7 +128,8 @@ fn a_text_is_carried_on_at_its_place_and_said_once() {
 
 #[test]
 fn who_was_stopped_is_refused_for_good() {
-    let mut client = Client::new(&[Word::Pass, Word::Stop("a person has to look".into())]);
+    let mut client =
+        HistoryClient::new(&[AttendantVerdict::Pass, AttendantVerdict::Stop("a person has to look".into())]);
     client.ask().unwrap();
     client.go_on("a");
     assert_eq!(client.ask().unwrap_err(), "a person has to look");
@@ -136,8 +139,8 @@ fn who_was_stopped_is_refused_for_good() {
 }
 
 /// A text, something that goes wrong, and what is said of it; after that nothing is said.
-fn breaks(wrong: impl FnOnce(&mut Client), expect: Option<&str>) {
-    let mut client = Client::new(&[Word::Pass, say("look"), say("more"), say("and more")]);
+fn breaks(wrong: impl FnOnce(&mut HistoryClient), expect: Option<&str>) {
+    let mut client = HistoryClient::new(&[AttendantVerdict::Pass, say("look"), say("more"), say("and more")]);
     client.ask().unwrap();
     client.go_on("a");
     assert!(client.ask().unwrap().0);

@@ -1,19 +1,21 @@
 //! A provider of the client's own wire: bytes pass through while a decoder listens.
 
-mod client;
 mod narrow;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use holon_model::provider::Answer;
+use holon_model::http::connection::{causes, client, network, read_body, refused, within};
+use holon_model::provider::PendingReply;
 use holon_model::sse::SseDecoder;
-use holon_model::{Cancel, Endpoint, ErrorKind, Http, ModelError, Provider, Reply, Request, Sink, Timeouts};
+use holon_model::{
+    DeltaSink, Endpoint, HttpProvider, HttpTimeouts, ModelCancel, ModelError, ModelErrorKind, ModelReply,
+    ModelRequest, Provider,
+};
 
-use crate::exchange::Opener;
-use crate::flow::Inlet;
-use client::{causes, network, read_body, refused, within};
+use crate::exchange::ResponseOpener;
+use crate::flow::ResponseInlet;
 pub(crate) use narrow::{betas, narrow};
 
 /// The most bytes of an answer that is not streamed.
@@ -23,24 +25,24 @@ const DRAIN: Duration = Duration::from_millis(50);
 
 tokio::task_local! {
     /// The request of the running exchange, when its bytes pass through.
-    pub(crate) static PASSING: Arc<Passing>;
+    pub(crate) static PASSING: Arc<PassingRequest>;
 }
 
 /// A request as bytes, and where the bytes of its answer go.
 ///
 /// The model crate's recorder wraps providers and knows requests only in their common form. The bytes travel beside it,
 /// so that what is recorded is what was passed.
-pub(crate) struct Passing {
+pub(crate) struct PassingRequest {
     pub(crate) body: Bytes,
     pub(crate) stream: bool,
     pub(crate) betas: Option<String>,
-    pub(crate) opener: Arc<Opener>,
-    way: Mutex<Way>,
+    pub(crate) opener: Arc<ResponseOpener>,
+    way: Mutex<PassProgress>,
 }
 
 #[derive(Default)]
-struct Way {
-    inlet: Option<Inlet>,
+struct PassProgress {
+    inlet: Option<ResponseInlet>,
     /// The bytes that end the answer; they wait until it is booked and recorded.
     last: Vec<u8>,
     /// The answer came in one piece.
@@ -50,58 +52,58 @@ struct Way {
 }
 
 /// How the bytes of an answer ended.
-pub(crate) struct Ended {
-    pub(crate) inlet: Option<Inlet>,
+pub(crate) struct PassEnding {
+    pub(crate) inlet: Option<ResponseInlet>,
     pub(crate) last: Vec<u8>,
     pub(crate) whole: bool,
     pub(crate) told: bool,
 }
 
-impl Passing {
+impl PassingRequest {
     pub(crate) fn new(
         body: Bytes,
         stream: bool,
         betas: Option<String>,
-        opener: Arc<Opener>,
-        inlet: Inlet,
+        opener: Arc<ResponseOpener>,
+        inlet: ResponseInlet,
     ) -> Self {
-        let way = Mutex::new(Way { inlet: Some(inlet), ..Way::default() });
+        let way = Mutex::new(PassProgress { inlet: Some(inlet), ..PassProgress::default() });
         Self { body, stream, betas, opener, way }
     }
 
-    fn way(&self) -> MutexGuard<'_, Way> {
+    fn way(&self) -> MutexGuard<'_, PassProgress> {
         self.way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is left to be sent.
-    pub(crate) fn end(&self) -> Ended {
+    pub(crate) fn end(&self) -> PassEnding {
         let way = std::mem::take(&mut *self.way());
-        Ended { inlet: way.inlet, last: way.last, whole: way.whole, told: way.told }
+        PassEnding { inlet: way.inlet, last: way.last, whole: way.whole, told: way.told }
     }
 }
 
 /// The endpoint: bytes pass when the client speaks its wire, else requests are translated.
-pub(crate) struct Pass {
+pub(crate) struct PassThrough {
     client: reqwest::Client,
-    translated: Http,
+    translated: HttpProvider,
     endpoint: Endpoint,
-    timeouts: Timeouts,
+    timeouts: HttpTimeouts,
 }
 
-impl Pass {
-    pub(crate) fn new(endpoint: Endpoint, timeouts: Timeouts) -> Result<Self, ModelError> {
-        let client = client::client(&endpoint, timeouts)?;
-        let translated = Http::new(endpoint.clone(), timeouts)?;
+impl PassThrough {
+    pub(crate) fn new(endpoint: Endpoint, timeouts: HttpTimeouts) -> Result<Self, ModelError> {
+        let client = client(&endpoint, timeouts)?;
+        let translated = HttpProvider::new(endpoint.clone(), timeouts)?;
         Ok(Self { client, translated, endpoint, timeouts })
     }
 
-    async fn begin(&self, passing: &Passing) -> Result<reqwest::Response, ModelError> {
+    async fn begin(&self, passing: &PassingRequest) -> Result<reqwest::Response, ModelError> {
         let mut call = self.client.post(self.endpoint.url()).body(passing.body.clone());
         let betas = passing.betas.iter().map(|betas| ("anthropic-beta".to_owned(), betas.clone()));
         for (name, value) in self.endpoint.request_headers().into_iter().chain(betas) {
             let mut value = reqwest::header::HeaderValue::from_str(&value).map_err(|_| {
                 let message = format!("the value of the header `{name}` holds characters no header can");
-                ModelError::new(ErrorKind::Auth, message)
+                ModelError::new(ModelErrorKind::Auth, message)
             })?;
             value.set_sensitive(true);
             call = call.header(name, value);
@@ -116,10 +118,10 @@ impl Pass {
 
     async fn pass(
         &self,
-        passing: &Passing,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Reply, ModelError> {
+        passing: &PassingRequest,
+        sink: &mut dyn DeltaSink,
+        cancel: &ModelCancel,
+    ) -> Result<ModelReply, ModelError> {
         let mut response = cancel.race(self.begin(passing)).await??;
         let kind = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         if kind.is_some_and(|kind| kind.starts_with("application/json")) {
@@ -137,10 +139,10 @@ impl Pass {
     async fn stream_through(
         &self,
         mut response: reqwest::Response,
-        passing: &Passing,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Reply, ModelError> {
+        passing: &PassingRequest,
+        sink: &mut dyn DeltaSink,
+        cancel: &ModelCancel,
+    ) -> Result<ModelReply, ModelError> {
         let mut inlet = if passing.stream { passing.way().inlet.take() } else { None };
         if inlet.is_some() {
             passing.opener.open();
@@ -153,12 +155,12 @@ impl Pass {
             let chunk = match chunk.and_then(|chunk| chunk) {
                 Ok(Ok(Some(chunk))) => chunk,
                 Ok(Ok(None)) => break Ok(()),
-                Ok(Err(error)) => break Err(ModelError::new(ErrorKind::Cut, causes(&error))),
+                Ok(Err(error)) => break Err(ModelError::new(ModelErrorKind::Cut, causes(&error))),
                 Err(error) => break Err(error),
             };
             let events = match sse.push(&chunk) {
                 Ok(events) => events,
-                Err(error) => break Err(ModelError::new(ErrorKind::Malformed, error.to_string())),
+                Err(error) => break Err(ModelError::new(ModelErrorKind::Malformed, error.to_string())),
             };
             for event in events {
                 decoder.push(&event).into_iter().for_each(|delta| sink.delta(delta));
@@ -186,7 +188,7 @@ impl Pass {
             let _ = tokio::time::timeout(DRAIN, rest).await;
         }
         let reply = decoder.finish();
-        let told = over && reply.as_ref().is_err_and(|error| error.kind != ErrorKind::Malformed);
+        let told = over && reply.as_ref().is_err_and(|error| error.kind != ModelErrorKind::Malformed);
         {
             let mut way = passing.way();
             way.inlet = inlet.or_else(|| way.inlet.take());
@@ -195,18 +197,23 @@ impl Pass {
         match (reply, outcome) {
             (Ok(reply), _) => Ok(reply),
             // Why the stream broke says more than that it did.
-            (Err(error), Err(cause)) if error.kind == ErrorKind::Cut => Err(cause),
+            (Err(error), Err(cause)) if error.kind == ModelErrorKind::Cut => Err(cause),
             (Err(error), _) => Err(error),
         }
     }
 }
 
-impl Provider for Pass {
+impl Provider for PassThrough {
     fn name(&self) -> &str {
         &self.endpoint.name
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         Box::pin(async move {
             // Only a running task knows what it passes.
             match PASSING.try_with(Arc::clone) {

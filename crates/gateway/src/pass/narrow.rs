@@ -4,7 +4,7 @@
 //! any of these a sandbox without a network would reach one. So only fields known to be harmless pass, tools that run at
 //! the provider do not, and neither do pictures and files that the provider would have to fetch.
 
-use holon_model::{Dialect, Endpoint, Wire};
+use holon_model::{Endpoint, WireDialect, WireFormat};
 use serde_json::{Map, Value, json};
 
 const CHAT: &[&str] = &[
@@ -75,18 +75,18 @@ const CLIENT_TOOLS: &[&str] = &["custom", "bash_", "text_editor_", "computer_", 
 const REACHING_BETAS: &[&str] = &["mcp", "web", "fetch", "search", "files", "code-execution", "skills"];
 
 /// A body that may be passed on, and what was left out of it.
-pub(crate) struct Narrowed {
+pub(crate) struct NarrowedBody {
     pub(crate) body: Map<String, Value>,
     pub(crate) dropped: Vec<String>,
 }
 
 /// Narrows a body for this endpoint and this model.
-pub(crate) fn narrow(body: Map<String, Value>, endpoint: &Endpoint, model: &str) -> Narrowed {
+pub(crate) fn narrow(body: Map<String, Value>, endpoint: &Endpoint, model: &str) -> NarrowedBody {
     let wire = endpoint.wire;
     let fields = match wire {
-        Wire::Chat => CHAT,
-        Wire::Responses => RESPONSES,
-        Wire::Messages => MESSAGES,
+        WireFormat::Chat => CHAT,
+        WireFormat::Responses => RESPONSES,
+        WireFormat::Messages => MESSAGES,
     };
     let mut dropped = Vec::new();
     let mut kept = Map::new();
@@ -104,18 +104,18 @@ pub(crate) fn narrow(body: Map<String, Value>, endpoint: &Endpoint, model: &str)
         }
     }
     kept.insert("model".to_owned(), json!(model));
-    if wire == Wire::Responses {
+    if wire == WireFormat::Responses {
         kept.insert("store".to_owned(), json!(false));
     }
     let streams = kept.get("stream") == Some(&json!(true));
-    if wire == Wire::Chat && endpoint.dialect != Dialect::OpenRouter && streams {
+    if wire == WireFormat::Chat && endpoint.dialect != WireDialect::OpenRouter && streams {
         // Without it nobody would tell the tokens.
         join(&mut kept, "stream_options", &json!({"include_usage": true}));
     }
     for (key, value) in &endpoint.extra {
         join(&mut kept, key, value);
     }
-    Narrowed { body: kept, dropped }
+    NarrowedBody { body: kept, dropped }
 }
 
 /// Puts a value in; objects are joined, the new entries win.
@@ -126,7 +126,7 @@ fn join(body: &mut Map<String, Value>, key: &str, value: &Value) {
     }
 }
 
-fn tools(wire: Wire, body: &mut Map<String, Value>, dropped: &mut Vec<String>) {
+fn tools(wire: WireFormat, body: &mut Map<String, Value>, dropped: &mut Vec<String>) {
     // Tools that a client adds on the way are items of the conversation.
     for item in body.get_mut("input").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(Value::Array(tools)) = item.get_mut("tools") {
@@ -142,14 +142,14 @@ fn tools(wire: Wire, body: &mut Map<String, Value>, dropped: &mut Vec<String>) {
 }
 
 /// Keeps the tools that the client carries out itself, also in groups.
-fn keep_ours(wire: Wire, tools: &mut Vec<Value>, dropped: &mut Vec<String>) {
+fn keep_ours(wire: WireFormat, tools: &mut Vec<Value>, dropped: &mut Vec<String>) {
     tools.retain_mut(|tool| {
         let kind = tool.get("type").and_then(Value::as_str).map(str::to_owned);
         let ours = match (wire, kind.as_deref()) {
-            (Wire::Messages, kind) => {
+            (WireFormat::Messages, kind) => {
                 kind.is_none_or(|kind| CLIENT_TOOLS.iter().any(|known| kind.starts_with(known)))
             }
-            (Wire::Responses, Some("namespace")) => match tool.get_mut("tools") {
+            (WireFormat::Responses, Some("namespace")) => match tool.get_mut("tools") {
                 Some(Value::Array(inner)) => {
                     keep_ours(wire, inner, dropped);
                     !inner.is_empty()
@@ -166,14 +166,14 @@ fn keep_ours(wire: Wire, tools: &mut Vec<Value>, dropped: &mut Vec<String>) {
 }
 
 /// Replaces content that a provider would fetch by a note.
-fn local_only(wire: Wire, entry: &mut Value, dropped: &mut Vec<String>) {
+fn local_only(wire: WireFormat, entry: &mut Value, dropped: &mut Vec<String>) {
     let fetched = entry.as_object().is_some_and(is_fetched);
     if fetched {
         let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         let note = format!("[{kind}: left out, it would have to be fetched]");
         *entry = match wire {
-            Wire::Responses => json!({"type": "input_text", "text": note}),
-            Wire::Chat | Wire::Messages => json!({"type": "text", "text": note}),
+            WireFormat::Responses => json!({"type": "input_text", "text": note}),
+            WireFormat::Chat | WireFormat::Messages => json!({"type": "text", "text": note}),
         };
         dropped.push(kind);
         return;
@@ -220,7 +220,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn check(wire: Wire, body: Value, expect: Value, dropped: &[&str]) {
+    fn check(wire: WireFormat, body: Value, expect: Value, dropped: &[&str]) {
         let mut endpoint = Endpoint::compatible("x", "http://localhost/v1", None);
         endpoint.wire = wire;
         let narrowed = narrow(body.as_object().unwrap().clone(), &endpoint, "m");
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn the_model_is_ours_and_unknown_fields_go() {
         check(
-            Wire::Chat,
+            WireFormat::Chat,
             json!({"model": "dear", "models": ["dearer"], "messages": [], "plugins": [{"id": "web"}], "stream": true}),
             json!({"messages": [], "stream": true, "model": "m", "stream_options": {"include_usage": true}}),
             &["models", "plugins"],
@@ -242,7 +242,7 @@ mod tests {
     fn tools_that_run_at_the_provider_go() {
         let function = json!({"type": "function", "name": "ls"});
         check(
-            Wire::Responses,
+            WireFormat::Responses,
             json!({"input": "x", "store": true, "tools": [{"type": "mcp", "server_url": "https://evil.example"}, {"type": "web_search"}, function]}),
             json!({"input": "x", "tools": [function], "model": "m", "store": false}),
             &["tool mcp", "tool web_search"],
@@ -251,13 +251,13 @@ mod tests {
         let added = |tools: Value| json!({"type": "additional_tools", "tools": tools});
         let search = json!({"type": "web_search"});
         check(
-            Wire::Responses,
+            WireFormat::Responses,
             json!({"input": [added(json!([search, function]))], "tools": [group(json!([search, function])), group(json!([search]))]}),
             json!({"input": [added(json!([function]))], "tools": [group(json!([function]))], "model": "m", "store": false}),
             &["tool web_search", "tool web_search", "tool web_search", "tool namespace"],
         );
         check(
-            Wire::Messages,
+            WireFormat::Messages,
             json!({"messages": [], "tools": [{"type": "web_search_20250305", "name": "web_search"}], "tool_choice": {"type": "any"}, "mcp_servers": [{}]}),
             json!({"messages": [], "model": "m"}),
             &["mcp_servers", "tool web_search_20250305"],
@@ -270,7 +270,7 @@ mod tests {
         let inline = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}});
         let elsewhere = json!({"type": "image_url", "image_url": {"url": "https://evil.example/?d=1"}});
         check(
-            Wire::Chat,
+            WireFormat::Chat,
             json!({"messages": [{"role": "user", "content": [inline, elsewhere]}]}),
             json!({"messages": [{"role": "user", "content": [inline, note("image_url")]}], "model": "m"}),
             &["image_url"],
@@ -279,7 +279,7 @@ mod tests {
         let result = |inner: &Value| json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": [inner]}]}]});
         let mut expect = result(&note("image"));
         expect["model"] = json!("m");
-        check(Wire::Messages, result(&image), expect, &["image"]);
+        check(WireFormat::Messages, result(&image), expect, &["image"]);
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
         let body = json!({"messages": [{"role": "assistant", "content": [call]}]});
         let mut expect = body.clone();
         expect["model"] = json!("m");
-        check(Wire::Messages, body, expect, &[]);
+        check(WireFormat::Messages, body, expect, &[]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! one wire travels there through a client of another, and the provider sees its own thought again. A seal that is known
 //! only after its thought was told follows on its own, with the words, as some clients drop thoughts without one.
 
-use holon_model::{Message, Part, Reasoning, Seal};
+use holon_model::{MessagePart, ModelMessage, Reasoning, Seal};
 
 const MARK: &str = "holon.";
 
@@ -26,13 +26,13 @@ pub(super) fn unpack_all(text: &str) -> Vec<Reasoning> {
 }
 
 /// Puts a thought that came after its words where it belongs: in place of the words, else at the beginning.
-pub(super) fn attach(message: &mut Message, thought: Reasoning) {
+pub(super) fn attach(message: &mut ModelMessage, thought: Reasoning) {
     let told = message.parts.iter_mut().find_map(|part| match part {
-        Part::Reasoning(told) if told.seal.is_none() && told.text == thought.text => Some(told),
+        MessagePart::Reasoning(told) if told.seal.is_none() && told.text == thought.text => Some(told),
         _ => None,
     });
     match told {
         Some(told) => *told = thought,
-        None => message.parts.insert(0, Part::Reasoning(thought)),
+        None => message.parts.insert(0, MessagePart::Reasoning(thought)),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use holon_model::{Effort, Message, Part, Role};
+use holon_model::{Effort, MessagePart, ModelMessage, Role};
 use serde_json::Value;
 
 /// The text at a key, if it is one and not empty.
@@ -81,8 +81,8 @@ pub(super) fn pieces(content: Option<&Value>) -> Vec<String> {
 }
 
 /// The pieces as parts of a message.
-pub(super) fn texts(content: Option<&Value>) -> Vec<Part> {
-    pieces(content).into_iter().map(Part::Text).collect()
+pub(super) fn texts(content: Option<&Value>) -> Vec<MessagePart> {
+    pieces(content).into_iter().map(MessagePart::Text).collect()
 }
 
 /// Adds a paragraph to the system prompt.
@@ -96,12 +96,12 @@ pub(super) fn add_system(system: &mut String, words: &str) {
 }
 
 /// Adds parts to the last message if that is of the same role, else begins one.
-pub(super) fn join(messages: &mut Vec<Message>, role: Role, parts: Vec<Part>) {
+pub(super) fn join(messages: &mut Vec<ModelMessage>, role: Role, parts: Vec<MessagePart>) {
     if parts.is_empty() {
         return;
     }
     match messages.last_mut() {
         Some(last) if last.role == role => last.parts.extend(parts),
-        _ => messages.push(Message { role, parts }),
+        _ => messages.push(ModelMessage { role, parts }),
     }
 }

@@ -3,27 +3,28 @@
 
 use holon_model::sse::SseDecoder;
 use holon_model::{
-    Delta, Dialect, Effort, ErrorKind, Format, Message, ModelError, Part, Reasoning, Reply, Request, Role,
-    Seal, Stop, Tool, ToolCall, ToolChoice, ToolResult, Usage, Wire,
+    Effort, MessagePart, ModelError, ModelErrorKind, ModelMessage, ModelReply, ModelRequest, Reasoning,
+    ReplyDelta, ReplyFormat, ReplyStop, Role, Seal, TokenUsage, ToolCall, ToolChoice, ToolResult, ToolSpec,
+    WireDialect, WireFormat,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::teller::Teller;
-use super::{Asked, Labels};
-use crate::tongue::Tongue;
+use super::stream_encoder::ReplyStreamEncoder;
+use super::{ClientRequest, ReplyLabels};
+use crate::client_wire::ClientWire;
 
-const WIRES: [Wire; 3] = [Wire::Chat, Wire::Responses, Wire::Messages];
+const WIRES: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Responses, WireFormat::Messages];
 
-fn read(wire: Wire, body: &Value) -> Result<Asked, String> {
+fn read(wire: WireFormat, body: &Value) -> Result<ClientRequest, String> {
     super::read(wire.into(), body)
 }
 
-fn teller(wire: impl Into<Tongue>, labels: Labels) -> Teller {
-    super::teller(wire.into(), labels)
+fn teller(wire: impl Into<ClientWire>, labels: ReplyLabels) -> ReplyStreamEncoder {
+    super::reply_encoder(wire.into(), labels)
 }
 
-fn whole(wire: Wire, labels: &Labels, reply: &Reply) -> Value {
+fn whole(wire: WireFormat, labels: &ReplyLabels, reply: &ModelReply) -> Value {
     super::whole(wire.into(), labels, reply)
 }
 
@@ -38,37 +39,41 @@ fn arguments() -> impl Strategy<Value = String> {
     ]
 }
 
-fn seal(wire: Wire) -> impl Strategy<Value = Option<Seal>> {
+fn seal(wire: WireFormat) -> impl Strategy<Value = Option<Seal>> {
     let value = move |text: String| match wire {
-        Wire::Chat => json!([{"type": "reasoning.text", "text": text, "index": 0}]),
-        Wire::Responses => {
+        WireFormat::Chat => json!([{"type": "reasoning.text", "text": text, "index": 0}]),
+        WireFormat::Responses => {
             json!({"type": "reasoning", "id": "rs_x", "summary": [{"type": "summary_text", "text": text}], "encrypted_content": "e"})
         }
-        Wire::Messages => json!({"signature": text}),
+        WireFormat::Messages => json!({"signature": text}),
     };
     words().prop_map(move |text| Some(Seal { wire, value: value(text) }))
 }
 
-fn thought(wire: Wire) -> impl Strategy<Value = Part> {
+fn thought(wire: WireFormat) -> impl Strategy<Value = MessagePart> {
     (words(), seal(wire)).prop_map(move |(text, mut seal)| {
         // The words of a thought are part of the seal on these two wires.
         match (wire, seal.as_mut()) {
-            (Wire::Chat, Some(seal)) => seal.value[0]["text"] = json!(text),
-            (Wire::Responses, Some(seal)) => seal.value["summary"][0]["text"] = json!(text),
+            (WireFormat::Chat, Some(seal)) => seal.value[0]["text"] = json!(text),
+            (WireFormat::Responses, Some(seal)) => seal.value["summary"][0]["text"] = json!(text),
             _ => {}
         }
-        Part::Reasoning(Reasoning { text, seal })
+        MessagePart::Reasoning(Reasoning { text, seal })
     })
 }
 
-fn assistant(wire: Wire, turn: usize) -> impl Strategy<Value = Vec<Part>> {
+fn assistant(wire: WireFormat, turn: usize) -> impl Strategy<Value = Vec<MessagePart>> {
     let call = ("[a-z]{1,4}", arguments());
     (prop::option::of(thought(wire)), words(), prop::collection::vec(call, 0..3)).prop_map(
         move |(thought, text, calls)| {
-            let mut parts: Vec<Part> = thought.into_iter().collect();
-            parts.push(Part::Text(text));
+            let mut parts: Vec<MessagePart> = thought.into_iter().collect();
+            parts.push(MessagePart::Text(text));
             for (number, (name, arguments)) in calls.into_iter().enumerate() {
-                parts.push(Part::Call(ToolCall::new(format!("call_{turn}_{number}"), name, arguments)));
+                parts.push(MessagePart::Call(ToolCall::new(
+                    format!("call_{turn}_{number}"),
+                    name,
+                    arguments,
+                )));
             }
             parts
         },
@@ -76,31 +81,31 @@ fn assistant(wire: Wire, turn: usize) -> impl Strategy<Value = Vec<Part>> {
 }
 
 /// A conversation as agents have them: words, an answer with calls, their results, and so on.
-fn conversation(wire: Wire) -> impl Strategy<Value = Vec<Message>> {
+fn conversation(wire: WireFormat) -> impl Strategy<Value = Vec<ModelMessage>> {
     let turns: Vec<_> = (0..3).map(|turn| (words(), assistant(wire, turn), any::<bool>())).collect();
     (turns, words(), 0usize..4).prop_map(move |(turns, last, count)| {
-        let mut messages: Vec<Message> = Vec::new();
-        let mut results: Vec<Part> = Vec::new();
+        let mut messages: Vec<ModelMessage> = Vec::new();
+        let mut results: Vec<MessagePart> = Vec::new();
         for (text, parts, failed) in turns.into_iter().take(count) {
             let mut said = std::mem::take(&mut results);
-            said.push(Part::Text(text.clone()));
-            messages.push(Message { role: Role::User, parts: said });
+            said.push(MessagePart::Text(text.clone()));
+            messages.push(ModelMessage { role: Role::User, parts: said });
             for part in &parts {
-                if let Part::Call(call) = part {
-                    let is_error = failed && wire == Wire::Messages;
+                if let MessagePart::Call(call) = part {
+                    let is_error = failed && wire == WireFormat::Messages;
                     let result = ToolResult { call_id: call.id.clone(), text: text.clone(), is_error };
-                    results.push(Part::Result(result));
+                    results.push(MessagePart::Result(result));
                 }
             }
-            messages.push(Message { role: Role::Assistant, parts });
+            messages.push(ModelMessage { role: Role::Assistant, parts });
         }
-        results.push(Part::Text(last));
-        messages.push(Message { role: Role::User, parts: results });
+        results.push(MessagePart::Text(last));
+        messages.push(ModelMessage { role: Role::User, parts: results });
         messages
     })
 }
 
-pub(super) fn request(wire: Wire) -> impl Strategy<Value = Request> {
+pub(super) fn request(wire: WireFormat) -> impl Strategy<Value = ModelRequest> {
     // No two of them have the same name.
     let tools = prop::collection::btree_map("[a-z]{1,4}", words(), 0..3);
     let choice = prop::sample::select(vec![
@@ -114,10 +119,10 @@ pub(super) fn request(wire: Wire) -> impl Strategy<Value = Request> {
     let rest = (prop::option::of(words()), tools, choice, any::<bool>(), effort, any::<bool>());
     (conversation(wire), rest).prop_map(move |(messages, (system, tools, choice, warm, effort, shaped))| {
         let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
-        let tools: Vec<Tool> =
-            tools.into_iter().map(|(name, about)| Tool::new(name, about, schema.clone())).collect();
-        let free = wire != Wire::Messages || effort.is_none();
-        Request {
+        let tools: Vec<ToolSpec> =
+            tools.into_iter().map(|(name, about)| ToolSpec::new(name, about, schema.clone())).collect();
+        let free = wire != WireFormat::Messages || effort.is_none();
+        ModelRequest {
             model: "m".into(),
             system: system.unwrap_or_default(),
             messages,
@@ -127,43 +132,44 @@ pub(super) fn request(wire: Wire) -> impl Strategy<Value = Request> {
             max_output: Some(50_000),
             temperature: (warm && free).then_some(0.5),
             effort,
-            format: (shaped && wire != Wire::Messages).then(|| Format { name: "shape".into(), schema }),
+            format: (shaped && wire != WireFormat::Messages)
+                .then(|| ReplyFormat { name: "shape".into(), schema }),
         }
     })
 }
 
-pub(super) fn any_wire() -> impl Strategy<Value = Wire> {
+pub(super) fn any_wire() -> impl Strategy<Value = WireFormat> {
     prop::sample::select(&WIRES[..])
 }
 
-pub(super) fn reply(wire: Wire) -> impl Strategy<Value = Reply> {
-    let stops = vec![Stop::EndTurn, Stop::ToolUse, Stop::MaxTokens, Stop::Refusal];
+pub(super) fn reply(wire: WireFormat) -> impl Strategy<Value = ModelReply> {
+    let stops = vec![ReplyStop::EndTurn, ReplyStop::ToolUse, ReplyStop::MaxTokens, ReplyStop::Refusal];
     let figures = (0u64..1000, 0u64..1000, 0u64..1000);
     (assistant(wire, 7), prop::sample::select(stops), prop::option::of(figures)).prop_map(
         move |(parts, stop, figures)| {
-            let usage = figures.map(|(input, cache_read, output)| Usage {
+            let usage = figures.map(|(input, cache_read, output)| TokenUsage {
                 input,
                 cache_read,
                 output,
-                ..Usage::default()
+                ..TokenUsage::default()
             });
-            let calls = parts.iter().any(|part| matches!(part, Part::Call(_)));
+            let calls = parts.iter().any(|part| matches!(part, MessagePart::Call(_)));
             let stop = match stop {
-                Stop::EndTurn | Stop::ToolUse if calls => Stop::ToolUse,
-                Stop::EndTurn | Stop::ToolUse => Stop::EndTurn,
+                ReplyStop::EndTurn | ReplyStop::ToolUse if calls => ReplyStop::ToolUse,
+                ReplyStop::EndTurn | ReplyStop::ToolUse => ReplyStop::EndTurn,
                 other => other,
             };
-            Reply { id: None, model: Some("m".into()), parts, stop, usage }
+            ModelReply { id: None, model: Some("m".into()), parts, stop, usage }
         },
     )
 }
 
-pub(super) fn labels() -> Labels {
-    Labels { number: 3, model: "m".into(), ..Labels::default() }
+pub(super) fn labels() -> ReplyLabels {
+    ReplyLabels { number: 3, model: "m".into(), ..ReplyLabels::default() }
 }
 
 /// What a client of a wire makes of a stream.
-fn heard(wire: Wire, stream: &str) -> Result<Reply, ModelError> {
+fn heard(wire: WireFormat, stream: &str) -> Result<ModelReply, ModelError> {
     let mut sse = SseDecoder::default();
     let mut decoder = wire.decoder();
     for event in sse.push(stream.as_bytes()).unwrap() {
@@ -173,16 +179,16 @@ fn heard(wire: Wire, stream: &str) -> Result<Reply, ModelError> {
 }
 
 /// A reply told piece by piece.
-pub(super) fn told(wire: impl Into<Tongue>, reply: &Reply, cut: usize) -> String {
+pub(super) fn told(wire: impl Into<ClientWire>, reply: &ModelReply, cut: usize) -> String {
     let mut teller = teller(wire, labels());
     let mut out = String::new();
     for delta in reply.deltas() {
         match delta {
             // Pieces may be cut anywhere.
-            Delta::Text(text) => {
+            ReplyDelta::Text(text) => {
                 let at = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).nth(cut).unwrap_or(0);
-                out += &teller.delta(&Delta::Text(text[..at].to_owned()));
-                out += &teller.delta(&Delta::Text(text[at..].to_owned()));
+                out += &teller.delta(&ReplyDelta::Text(text[..at].to_owned()));
+                out += &teller.delta(&ReplyDelta::Text(text[at..].to_owned()));
             }
             delta => out += &teller.delta(&delta),
         }
@@ -191,17 +197,17 @@ pub(super) fn told(wire: impl Into<Tongue>, reply: &Reply, cut: usize) -> String
 }
 
 /// A reply as a client can know it: ids are the gateway's, and not every wire tells every figure.
-fn known(wire: Wire, mut reply: Reply) -> Reply {
+fn known(wire: WireFormat, mut reply: ModelReply) -> ModelReply {
     reply.id = None;
-    if wire != Wire::Chat {
+    if wire != WireFormat::Chat {
         reply.usage = Some(reply.usage.unwrap_or_default());
     }
     reply
 }
 
-pub(super) fn bare(mut reply: Reply) -> Reply {
+pub(super) fn bare(mut reply: ModelReply) -> ModelReply {
     for part in &mut reply.parts {
-        if let Part::Reasoning(thought) = part {
+        if let MessagePart::Reasoning(thought) = part {
             thought.seal = None;
         }
     }
@@ -209,12 +215,12 @@ pub(super) fn bare(mut reply: Reply) -> Reply {
 }
 
 /// The conversation after a reply, as the client sends it and the gateway reads it.
-fn sent_back(wire: Wire, heard: &Reply) -> Message {
-    let mut request = Request::new("m", "x");
+fn sent_back(wire: WireFormat, heard: &ModelReply) -> ModelMessage {
+    let mut request = ModelRequest::new("m", "x");
     request.messages.push(heard.message());
-    request.messages.push(Message::user("y"));
+    request.messages.push(ModelMessage::user("y"));
     request.max_output = Some(9);
-    read(wire, &wire.encode(&request, Dialect::OpenRouter)).unwrap().request.messages[1].clone()
+    read(wire, &wire.encode(&request, WireDialect::OpenRouter)).unwrap().request.messages[1].clone()
 }
 
 proptest! {
@@ -224,7 +230,7 @@ proptest! {
     fn what_the_model_crate_says_is_understood(
         (wire, request) in any_wire().prop_flat_map(|wire| (Just(wire), request(wire))),
     ) {
-        let body = wire.encode(&request, Dialect::OpenRouter);
+        let body = wire.encode(&request, WireDialect::OpenRouter);
         let asked = read(wire, &body).unwrap();
         prop_assert!(asked.stream);
         prop_assert_eq!(asked.request, request);
@@ -245,7 +251,7 @@ proptest! {
 
     #[test]
     fn a_seal_comes_back_through_a_client_of_any_wire(
-        client in prop::sample::select(vec![Wire::Responses, Wire::Messages]),
+        client in prop::sample::select(vec![WireFormat::Responses, WireFormat::Messages]),
         reply in any_wire().prop_flat_map(reply), cut in 0usize..6,
     ) {
         let heard = heard(client, &told(client, &reply, cut)).unwrap();
@@ -306,14 +312,14 @@ fn json_value() -> impl Strategy<Value = Value> {
 fn a_failure_in_the_middle_is_heard_as_what_it_is() {
     for wire in WIRES {
         for (kind, expect) in [
-            (ErrorKind::Overloaded, ErrorKind::Overloaded),
-            (ErrorKind::RateLimit, ErrorKind::RateLimit),
-            (ErrorKind::ContextOverflow, ErrorKind::ContextOverflow),
-            (ErrorKind::Billing, ErrorKind::Billing),
-            (ErrorKind::Cut, ErrorKind::Overloaded),
+            (ModelErrorKind::Overloaded, ModelErrorKind::Overloaded),
+            (ModelErrorKind::RateLimit, ModelErrorKind::RateLimit),
+            (ModelErrorKind::ContextOverflow, ModelErrorKind::ContextOverflow),
+            (ModelErrorKind::Billing, ModelErrorKind::Billing),
+            (ModelErrorKind::Cut, ModelErrorKind::Overloaded),
         ] {
             let mut teller = teller(wire, labels());
-            let mut out = teller.delta(&Delta::Text("half".into()));
+            let mut out = teller.delta(&ReplyDelta::Text("half".into()));
             out += &teller.fail(&ModelError::new(kind, "told"));
             let error = heard(wire, &out).unwrap_err();
             assert_eq!(error.kind, expect, "{wire:?} {kind:?}: {error}");
@@ -325,24 +331,24 @@ fn a_failure_in_the_middle_is_heard_as_what_it_is() {
 #[test]
 fn thoughts_may_begin_again_and_words_may_not() {
     for wire in WIRES {
-        let reply = Reply {
+        let reply = ModelReply {
             id: None,
             model: Some("m".into()),
-            parts: vec![Part::Text("hello".into())],
-            stop: Stop::EndTurn,
+            parts: vec![MessagePart::Text("hello".into())],
+            stop: ReplyStop::EndTurn,
             usage: None,
         };
         let mut fine = teller(wire, labels());
-        let mut out = fine.delta(&Delta::Reasoning("hm".into()));
-        out += &fine.delta(&Delta::Restart);
-        out += &fine.delta(&Delta::Text("hello".into()));
+        let mut out = fine.delta(&ReplyDelta::Reasoning("hm".into()));
+        out += &fine.delta(&ReplyDelta::Restart);
+        out += &fine.delta(&ReplyDelta::Text("hello".into()));
         out += &fine.end(&reply);
         assert_eq!(heard(wire, &out).unwrap().text(), "hello");
 
         let mut spoilt = teller(wire, labels());
-        let mut out = spoilt.delta(&Delta::Text("good".into()));
-        out += &spoilt.delta(&Delta::Restart);
-        out += &spoilt.delta(&Delta::Text("hello".into()));
+        let mut out = spoilt.delta(&ReplyDelta::Text("good".into()));
+        out += &spoilt.delta(&ReplyDelta::Restart);
+        out += &spoilt.delta(&ReplyDelta::Text("hello".into()));
         out += &spoilt.end(&reply);
         assert!(heard(wire, &out).is_err());
     }
@@ -350,14 +356,16 @@ fn thoughts_may_begin_again_and_words_may_not() {
 
 #[test]
 fn a_long_call_shows_signs_of_life() {
-    for (wire, sign) in
-        [(Wire::Chat, ": working"), (Wire::Responses, ": working"), (Wire::Messages, "event: ping")]
-    {
+    for (wire, sign) in [
+        (WireFormat::Chat, ": working"),
+        (WireFormat::Responses, ": working"),
+        (WireFormat::Messages, "event: ping"),
+    ] {
         let mut teller = teller(wire, labels());
-        teller.delta(&Delta::CallStarted { index: 0, name: "write".into() });
-        let quiet = teller.delta(&Delta::CallArguments { index: 0, text: "{".into() });
+        teller.delta(&ReplyDelta::CallStarted { index: 0, name: "write".into() });
+        let quiet = teller.delta(&ReplyDelta::CallArguments { index: 0, text: "{".into() });
         assert_eq!(quiet, "");
-        let sign_of_life = teller.delta(&Delta::CallArguments { index: 0, text: "x".repeat(2000) });
+        let sign_of_life = teller.delta(&ReplyDelta::CallArguments { index: 0, text: "x".repeat(2000) });
         assert!(sign_of_life.starts_with(sign), "{sign_of_life}");
     }
 }
@@ -368,20 +376,20 @@ fn a_tool_that_takes_plain_text_is_told_as_one() {
         {"type": "custom", "name": "apply_patch", "description": "patches", "format": {"type": "grammar", "definition": "start: x"}},
         {"type": "web_search"},
     ]});
-    let asked = read(Wire::Responses, &body).unwrap();
+    let asked = read(WireFormat::Responses, &body).unwrap();
     assert_eq!(asked.request.tools.len(), 1);
     assert!(asked.request.tools[0].description.contains("start: x"));
-    let reply = Reply {
+    let reply = ModelReply {
         id: None,
         model: None,
-        parts: vec![Part::Call(ToolCall::new("c1", "apply_patch", r#"{"input":"*** Begin"}"#))],
-        stop: Stop::ToolUse,
+        parts: vec![MessagePart::Call(ToolCall::new("c1", "apply_patch", r#"{"input":"*** Begin"}"#))],
+        stop: ReplyStop::ToolUse,
         usage: None,
     };
-    let labels = Labels { custom: asked.custom, ..labels() };
-    let out = teller(Wire::Responses, labels).end(&reply);
+    let labels = ReplyLabels { custom: asked.custom, ..labels() };
+    let out = teller(WireFormat::Responses, labels).end(&reply);
     assert!(out.contains(r#""type":"custom_tool_call""#) && out.contains(r#""input":"*** Begin""#), "{out}");
-    assert!(heard(Wire::Responses, &out).unwrap().calls().next().unwrap().custom);
+    assert!(heard(WireFormat::Responses, &out).unwrap().calls().next().unwrap().custom);
 }
 
 #[test]
@@ -390,11 +398,11 @@ fn what_a_provider_keeps_is_refused() {
         json!({"input": "x", "previous_response_id": "r"}),
         json!({"input": [{"type": "item_reference", "id": "r"}]}),
     ] {
-        assert!(read(Wire::Responses, &body).unwrap_err().contains("nothing is kept"));
+        assert!(read(WireFormat::Responses, &body).unwrap_err().contains("nothing is kept"));
     }
-    assert!(read(Wire::Responses, &json!({"input": "x", "previous_response_id": null})).is_ok());
-    assert!(read(Wire::Messages, &json!({})).is_err());
-    assert!(read(Wire::Chat, &json!({"messages": "x"})).is_err());
+    assert!(read(WireFormat::Responses, &json!({"input": "x", "previous_response_id": null})).is_ok());
+    assert!(read(WireFormat::Messages, &json!({})).is_err());
+    assert!(read(WireFormat::Chat, &json!({"messages": "x"})).is_err());
 }
 
 #[test]
@@ -405,7 +413,7 @@ fn a_picture_becomes_a_note_and_a_billing_note_nothing() {
             {"type": "image", "source": {"type": "base64", "data": "AA"}}, {"type": "text", "text": "see"},
         ]}],
     });
-    let request = read(Wire::Messages, &body).unwrap().request;
+    let request = read(WireFormat::Messages, &body).unwrap().request;
     assert_eq!(request.system, "be kind");
     assert_eq!(request.messages[0].parts.len(), 2);
     assert!(request.messages[0].text().contains("[image: left out"));

@@ -2,71 +2,74 @@
 
 use std::sync::{Arc, Mutex};
 
-use holon_gateway::{Attendance, Attendant, Coming, Inserted, Step, Word, Words};
-use holon_model::cassette::{Call, Step as Said, Turn};
-use holon_model::{Dialect, Message, Reply, Request, Tool, ToolResult, Wire};
-use holon_testkit::model::{ModelServer, Scripted};
+use holon_gateway::{
+    AttendanceSetup, Attendant, AttendantFuture, AttendantVerdict, ConversationStep, ConversationWords,
+    InsertionEvent,
+};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_model::{ModelMessage, ModelReply, ModelRequest, ToolResult, ToolSpec, WireDialect, WireFormat};
+use holon_testkit::model::{ModelServer, ScriptedResponse};
 use serde_json::{Value, json};
 
-use crate::{Open, WIRES, passing};
+use crate::{OpenGateway, WIRES, passing};
 
 /// Says the same to every request but the first, and notes what it hears.
-struct Sayer {
-    word: Word,
+struct RepeatingAttendant {
+    word: AttendantVerdict,
     heard: Mutex<Vec<String>>,
 }
 
-impl Attendant for Sayer {
-    fn asked(&self, step: Step) -> Coming {
+impl Attendant for RepeatingAttendant {
+    fn asked(&self, step: ConversationStep) -> AttendantFuture {
         let mut heard = self.heard.lock().unwrap();
         let first = !heard.iter().any(|line| line.starts_with("asked"));
         heard.push(format!("asked {}", step.results.len()));
-        let word = if first { Word::Pass } else { self.word.clone() };
+        let word = if first { AttendantVerdict::Pass } else { self.word.clone() };
         Box::pin(async move { word })
     }
 
-    fn answered(&self, reply: &Reply) {
+    fn answered(&self, reply: &ModelReply) {
         self.heard.lock().unwrap().push(format!("answered {}", reply.calls().count()));
     }
 
-    fn inserted(&self, what: Inserted) {
+    fn inserted(&self, what: InsertionEvent) {
         let line = match what {
-            Inserted::Put { number, .. } => format!("put {number}"),
-            Inserted::WentOn { number } => format!("went on {number}"),
-            Inserted::Ended { number } => format!("ended {number}"),
-            Inserted::Broke { number, why } => format!("broke {number}: {why}"),
+            InsertionEvent::Put { number, .. } => format!("put {number}"),
+            InsertionEvent::WentOn { number } => format!("went on {number}"),
+            InsertionEvent::Ended { number } => format!("ended {number}"),
+            InsertionEvent::Broke { number, why } => format!("broke {number}: {why}"),
         };
         self.heard.lock().unwrap().push(line);
     }
 }
 
-fn attended(server: &ModelServer, word: Word) -> (Open, Arc<Sayer>) {
-    let sayer = Arc::new(Sayer { word, heard: Mutex::default() });
+fn attended(server: &ModelServer, word: AttendantVerdict) -> (OpenGateway, Arc<RepeatingAttendant>) {
+    let sayer = Arc::new(RepeatingAttendant { word, heard: Mutex::default() });
     let attendant = Arc::clone(&sayer) as Arc<dyn Attendant>;
-    let open = Open::with(passing(server.endpoint()), |settings| {
-        settings.attend = Some(Attendance { attendant, words: Words::default() });
+    let open = OpenGateway::with(passing(server.endpoint()), |settings| {
+        settings.attend = Some(AttendanceSetup { attendant, words: ConversationWords::default() });
     });
     (open, sayer)
 }
 
-fn calls() -> Scripted {
-    let call = Call { name: "sh".into(), arguments: "{}".into(), ..Call::default() };
-    Turn { steps: vec![Said::Call(call)], ..Turn::default() }.into()
+fn calls() -> ScriptedResponse {
+    let call = CassetteCall { name: "sh".into(), arguments: "{}".into(), ..CassetteCall::default() };
+    CassetteTurn { steps: vec![CassetteStep::Call(call)], ..CassetteTurn::default() }.into()
 }
 
 /// A client's next request: its history, without anything that was put in on the way.
-fn next(wire: Wire, history: &mut Request, reply: Option<&Reply>) -> Value {
+fn next(wire: WireFormat, history: &mut ModelRequest, reply: Option<&ModelReply>) -> Value {
     if let Some(reply) = reply {
         history.messages.push(reply.message());
         let results = reply.calls().map(|call| ToolResult::ok(&call.id, "done"));
-        history.messages.push(Message::results(results));
+        history.messages.push(ModelMessage::results(results));
     }
-    wire.encode(history, Dialect::Compatible)
+    wire.encode(history, WireDialect::Compatible)
 }
 
-fn begun() -> Request {
-    let mut request = Request::new("whatever", "Fix it");
-    request.tools = vec![Tool::new("sh", "A shell", json!({"type": "object"}))];
+fn begun() -> ModelRequest {
+    let mut request = ModelRequest::new("whatever", "Fix it");
+    request.tools = vec![ToolSpec::new("sh", "A shell", json!({"type": "object"}))];
     request.max_output = Some(100);
     request
 }
@@ -75,7 +78,7 @@ fn begun() -> Request {
 fn a_text_reaches_the_provider_and_stays_in_its_place() {
     for wire in WIRES {
         let server = ModelServer::start(wire, [calls(), calls(), calls()]);
-        let (open, sayer) = attended(&server, Word::Say("[System Recovery] Look.".into()));
+        let (open, sayer) = attended(&server, AttendantVerdict::Say("[System Recovery] Look.".into()));
         let mut history = begun();
         let mut reply = None;
         for _ in 0..3 {
@@ -98,13 +101,14 @@ fn a_text_reaches_the_provider_and_stays_in_its_place() {
 fn a_stop_is_a_refusal_that_nobody_repeats() {
     for wire in WIRES {
         let server = ModelServer::start(wire, [calls()]);
-        let (open, _) = attended(&server, Word::Stop("a person has to look; do not try again".into()));
+        let (open, _) =
+            attended(&server, AttendantVerdict::Stop("a person has to look; do not try again".into()));
         let mut history = begun();
         let reply = open.ask(wire, &next(wire, &mut history, None)).reply(wire).unwrap();
         let body = next(wire, &mut history, Some(&reply));
         for _ in 0..2 {
             let answer = open.ask(wire, &body);
-            let status = if wire == Wire::Responses { 400 } else { 402 };
+            let status = if wire == WireFormat::Responses { 400 } else { 402 };
             assert_eq!((answer.status, answer.header("x-should-retry")), (status, Some("false")), "{wire:?}");
             assert!(answer.error(wire).contains("a person has to look"), "{}", answer.body);
         }
@@ -115,9 +119,9 @@ fn a_stop_is_a_refusal_that_nobody_repeats() {
 #[test]
 fn what_a_provider_declines_is_sent_without_the_text_and_the_client_never_learns() {
     for wire in WIRES {
-        let declined = Scripted::json(400, r#"{"error":{"message":"no text after results"}}"#);
+        let declined = ScriptedResponse::json(400, r#"{"error":{"message":"no text after results"}}"#);
         let server = ModelServer::start(wire, [calls(), declined, calls(), calls()]);
-        let (open, sayer) = attended(&server, Word::Say("Look.".into()));
+        let (open, sayer) = attended(&server, AttendantVerdict::Say("Look.".into()));
         let mut history = begun();
         let mut reply = None;
         for _ in 0..3 {

@@ -4,22 +4,22 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
 use holon_model::sse::SseDecoder;
-use holon_model::{ModelError, Reply, Wire};
+use holon_model::{ModelError, ModelReply, WireFormat};
 use serde_json::Value;
 
 use crate::{PATIENCE, TOKEN};
 
-pub(crate) struct Client(pub(crate) TcpStream);
+pub(crate) struct RawClient(pub(crate) TcpStream);
 
 /// An answer, read to its end.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RawResponse {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Client {
+impl RawClient {
     pub(crate) fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -27,11 +27,17 @@ impl Client {
         Self(stream)
     }
 
-    pub(crate) fn post(self, path: &str, body: &str) -> Answer {
+    pub(crate) fn post(self, path: &str, body: &str) -> RawResponse {
         self.request("POST", path, &[("authorization", &format!("Bearer {TOKEN}"))], body)
     }
 
-    pub(crate) fn request(self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) fn request(
+        self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> RawResponse {
         let mut text = format!("{method} {path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n");
         for (name, value) in headers {
             text += &format!("{name}: {value}\r\n");
@@ -41,7 +47,7 @@ impl Client {
     }
 
     /// Sends bytes as they are and reads to the end.
-    pub(crate) fn raw(mut self, bytes: &[u8]) -> Answer {
+    pub(crate) fn raw(mut self, bytes: &[u8]) -> RawResponse {
         self.send(bytes);
         self.rest()
     }
@@ -51,11 +57,11 @@ impl Client {
         let _ = self.0.write_all(bytes);
     }
 
-    pub(crate) fn rest(mut self) -> Answer {
+    pub(crate) fn rest(mut self) -> RawResponse {
         let mut bytes = Vec::new();
         // A reset after the answer is as good as its end.
         let _ = self.0.read_to_end(&mut bytes);
-        Answer::parse(&bytes)
+        RawResponse::parse(&bytes)
     }
 
     /// Reads until some text has come.
@@ -84,7 +90,7 @@ impl Client {
     }
 }
 
-impl Answer {
+impl RawResponse {
     fn parse(bytes: &[u8]) -> Self {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(bytes.len());
         let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
@@ -103,7 +109,7 @@ impl Answer {
     }
 
     /// What a client of the wire makes of the stream.
-    pub(crate) fn reply(&self, wire: Wire) -> Result<Reply, ModelError> {
+    pub(crate) fn reply(&self, wire: WireFormat) -> Result<ModelReply, ModelError> {
         assert_eq!(self.status, 200, "{}", self.body);
         assert!(self.header("content-type").unwrap().starts_with("text/event-stream"), "{}", self.head);
         let mut sse = SseDecoder::default();
@@ -115,15 +121,15 @@ impl Answer {
     }
 
     /// What a client of the wire makes of the body.
-    pub(crate) fn whole(&self, wire: Wire) -> Reply {
+    pub(crate) fn whole(&self, wire: WireFormat) -> ModelReply {
         assert_eq!(self.status, 200, "{}", self.body);
         wire.decode_whole(self.body.as_bytes()).unwrap()
     }
 
     /// The message of an error in the words of a wire, which is checked.
-    pub(crate) fn error(&self, wire: Wire) -> String {
+    pub(crate) fn error(&self, wire: WireFormat) -> String {
         let json = self.json();
-        if wire == Wire::Messages {
+        if wire == WireFormat::Messages {
             assert_eq!(json["type"], "error", "{json}");
             assert!(json["error"]["type"].is_string(), "{json}");
         } else {

@@ -1,10 +1,10 @@
 //! What goes wrong at a provider reaches the client as what it is.
 
-use holon_model::{ErrorKind, Wire};
-use holon_testkit::model::{ModelServer, Piece, Scripted};
+use holon_model::{ModelErrorKind, WireFormat};
+use holon_testkit::model::{BodyPiece, ModelServer, ScriptedResponse};
 use serde_json::json;
 
-use crate::{Open, WIRES, body};
+use crate::{OpenGateway, WIRES, body};
 
 #[test]
 fn every_kind_has_its_status_and_words() {
@@ -22,19 +22,19 @@ fn every_kind_has_its_status_and_words() {
         ("replay", 400, "invalid_request_error", "invalid_prompt", false),
         ("setup", 400, "invalid_request_error", "invalid_prompt", false),
     ] {
-        let open = Open::any(&format!("- error: {{ kind: {kind}, message: told so }}\n").repeat(6));
+        let open = OpenGateway::any(&format!("- error: {{ kind: {kind}, message: told so }}\n").repeat(6));
         for wire in WIRES {
             for stream in [true, false] {
                 let mut asked = body(wire, "x");
                 asked["stream"] = json!(stream);
                 let answer = open.ask(wire, &asked);
-                let expect = if (kind, wire) == ("overloaded", Wire::Messages) { 529 } else { status };
+                let expect = if (kind, wire) == ("overloaded", WireFormat::Messages) { 529 } else { status };
                 assert_eq!(answer.status, expect, "{kind} {wire:?}");
                 // What a provider says about a key stays with the host.
                 let words = if ["auth", "setup"].contains(&kind) { "the key of the host" } else { "told so" };
                 assert!(answer.error(wire).contains(words), "{}", answer.body);
                 let json = answer.json();
-                if wire == Wire::Messages {
+                if wire == WireFormat::Messages {
                     assert_eq!(json["error"]["type"], messages_word, "{kind}");
                 } else {
                     assert_eq!(json["error"]["code"], code, "{kind}");
@@ -52,7 +52,7 @@ fn a_wait_that_is_asked_for_is_passed_on() {
             wire,
             "- error: { kind: rate_limit, message: slow, retry_after: 1500ms, request_id: req_9 }\n",
         );
-        let answer = Open::pass(&server).ask(wire, &body(wire, "x"));
+        let answer = OpenGateway::pass(&server).ask(wire, &body(wire, "x"));
         assert_eq!(answer.status, 429);
         assert_eq!(
             (answer.header("retry-after"), answer.header("retry-after-ms")),
@@ -70,12 +70,12 @@ fn a_failure_in_the_middle_is_no_success() {
             for (turn, kind) in [
                 (
                     "- reply: [{ text: half of }, { error: { kind: overloaded, message: busy } }]\n",
-                    ErrorKind::Overloaded,
+                    ModelErrorKind::Overloaded,
                 ),
-                ("- text: half of\n  cut: true\n", ErrorKind::Overloaded),
+                ("- text: half of\n  cut: true\n", ModelErrorKind::Overloaded),
             ] {
                 let server = ModelServer::play(upstream, turn);
-                let open = Open::pass(&server);
+                let open = OpenGateway::pass(&server);
                 let answer = open.ask(client, &body(client, "x"));
                 let error = answer.reply(client).unwrap_err();
                 assert_eq!(error.kind, kind, "{client:?} of {upstream:?}: {error} {}", answer.body);
@@ -90,23 +90,28 @@ fn a_failure_in_the_middle_is_no_success() {
 #[test]
 fn a_connection_that_breaks_is_told() {
     let first = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n";
-    let server = ModelServer::start(Wire::Chat, [Scripted::stream([Piece::Bytes(first.into())]).abrupt()]);
-    let answer = Open::pass(&server).ask(Wire::Chat, &body(Wire::Chat, "x"));
+    let server = ModelServer::start(
+        WireFormat::Chat,
+        [ScriptedResponse::stream([BodyPiece::Bytes(first.into())]).abrupt()],
+    );
+    let answer = OpenGateway::pass(&server).ask(WireFormat::Chat, &body(WireFormat::Chat, "x"));
     assert!(answer.body.starts_with(first), "{}", answer.body);
-    assert!(answer.reply(Wire::Chat).is_err());
+    assert!(answer.reply(WireFormat::Chat).is_err());
 }
 
 #[test]
 fn nothing_is_followed_and_nobody_there_is_said() {
-    let redirect = Scripted::raw(307, "text/plain", Vec::new()).header("location", "http://127.0.0.1:1/");
-    let server = ModelServer::start(Wire::Chat, [redirect]);
-    let answer = Open::pass(&server).ask(Wire::Chat, &body(Wire::Chat, "x"));
+    let redirect =
+        ScriptedResponse::raw(307, "text/plain", Vec::new()).header("location", "http://127.0.0.1:1/");
+    let server = ModelServer::start(WireFormat::Chat, [redirect]);
+    let answer = OpenGateway::pass(&server).ask(WireFormat::Chat, &body(WireFormat::Chat, "x"));
     assert_eq!(answer.status, 400);
-    assert!(answer.error(Wire::Chat).contains("redirects"), "{}", answer.body);
+    assert!(answer.error(WireFormat::Chat).contains("redirects"), "{}", answer.body);
     let mut endpoint = server.endpoint();
     // A port that was free a moment ago.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     endpoint.base = format!("http://{free}/v1");
-    let answer = Open::with(crate::passing(endpoint), |_| {}).ask(Wire::Chat, &body(Wire::Chat, "x"));
+    let answer = OpenGateway::with(crate::passing(endpoint), |_| {})
+        .ask(WireFormat::Chat, &body(WireFormat::Chat, "x"));
     assert_eq!(answer.status, 502, "{}", answer.body);
 }

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use holon_gateway::{Budget, Event, Recording, Tongue};
-use holon_model::{Cassette, Normaliser, Wire};
-use holon_testkit::model::{ModelServer, Piece, Scripted};
+use holon_gateway::{CassetteRecording, ClientWire, GatewayBudget, GatewayEvent};
+use holon_model::{Cassette, Normaliser, WireFormat};
+use holon_testkit::model::{BodyPiece, ModelServer, ScriptedResponse};
 use holon_testkit::wait_until;
 use serde_json::{Value, json};
 
-use crate::client::Answer;
-use crate::{Open, PATIENCE, TOKEN, WIRES, passing, replay};
+use crate::client::RawResponse;
+use crate::{OpenGateway, PATIENCE, TOKEN, WIRES, passing, replay};
 
 const STREAM: &str = "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse";
 const WHOLE: &str = "/v1beta/models/gemini-2.5-pro:generateContent";
@@ -25,12 +25,12 @@ fn asked(text: &str) -> String {
     .to_string()
 }
 
-fn ask(open: &Open, path: &str, text: &str) -> Answer {
+fn ask(open: &OpenGateway, path: &str, text: &str) -> RawResponse {
     open.client().request("POST", path, &KEY, &asked(text))
 }
 
 /// The chunks of a stream.
-fn chunks(answer: &Answer) -> Vec<Value> {
+fn chunks(answer: &RawResponse) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert!(answer.header("content-type").unwrap().starts_with("text/event-stream"));
     let frames = answer.body.split("\n\n").filter(|frame| !frame.trim().is_empty());
@@ -48,12 +48,12 @@ fn any_provider_serves_them() {
         let server = ModelServer::play(upstream, turns);
         let tape: Arc<Mutex<String>> = Arc::default();
         let saved = Arc::clone(&tape);
-        let open = Open::with(passing(server.endpoint()), |settings| {
+        let open = OpenGateway::with(passing(server.endpoint()), |settings| {
             let save = Box::new(move |text: &str| {
                 saved.lock().unwrap().push_str(text);
                 Ok(())
             });
-            settings.record = Some(Recording { normaliser: Normaliser::default(), save });
+            settings.record = Some(CassetteRecording { normaliser: Normaliser::default(), save });
         });
         let chunks = chunks(&ask(&open, STREAM, "hi"));
         let told = parts(&chunks);
@@ -86,9 +86,9 @@ fn any_provider_serves_them() {
         assert!(seen[0].body.to_string().contains("be kind") && seen[0].body["tools"].is_array());
         assert!(seen[1].body.to_string().contains("a.txt") && seen[1].body.to_string().contains("call_7"));
         let told = open.events();
-        assert!(
-            told.iter().all(|event| !matches!(event, Event::Started { wire, .. } if *wire != Tongue::Gemini))
-        );
+        assert!(told.iter().all(
+            |event| !matches!(event, GatewayEvent::Started { wire, .. } if *wire != ClientWire::Gemini)
+        ));
         let account = open.gateway.finish();
         assert_eq!((account.requests, account.failed, account.recording), (2, 0, None));
         let tape = tape.lock().unwrap();
@@ -101,7 +101,7 @@ fn any_provider_serves_them() {
 
 #[test]
 fn the_small_things_they_ask_for() {
-    let open = Open::any("[]");
+    let open = OpenGateway::any("[]");
     let get = |path: &str| open.client().request("GET", path, &KEY, "");
     assert_eq!(get("/v1beta/models").json()["models"][0]["name"], "models/the-model");
     assert_eq!(get("/v1beta/models/the-model").json()["displayName"], "the-model");
@@ -114,7 +114,7 @@ fn the_small_things_they_ask_for() {
 
 #[test]
 fn refusals_are_told_in_their_words() {
-    let open = Open::any("- text: never\n");
+    let open = OpenGateway::any("- text: never\n");
     let post = |path: &str, headers: &[(&str, &str)], body: &str| {
         let answer = open.client().request("POST", path, headers, body);
         let error = answer.json()["error"].take();
@@ -150,7 +150,7 @@ fn failures_of_a_provider_keep_their_kind() {
         ("timeout", 504, "DEADLINE_EXCEEDED"),
         ("malformed", 502, "INTERNAL"),
     ] {
-        let open = Open::any(&format!("- error: {{ kind: {kind}, message: told so }}\n").repeat(2));
+        let open = OpenGateway::any(&format!("- error: {{ kind: {kind}, message: told so }}\n").repeat(2));
         for path in [STREAM, WHOLE] {
             let answer = ask(&open, path, "x");
             assert_eq!((answer.status, &answer.json()["error"]["status"]), (status, &json!(word)), "{kind}");
@@ -158,7 +158,7 @@ fn failures_of_a_provider_keep_their_kind() {
     }
     for upstream in WIRES {
         let server = ModelServer::play(upstream, "- text: half of\n  cut: true\n");
-        let open = Open::pass(&server);
+        let open = OpenGateway::pass(&server);
         let answer = ask(&open, STREAM, "x");
         let (words, error) = answer.body.trim().rsplit_once("\n\n").unwrap();
         assert!(words.contains("half of") && !words.contains("finishReason"), "{}", answer.body);
@@ -170,8 +170,8 @@ fn failures_of_a_provider_keep_their_kind() {
 
 #[test]
 fn budgets_end_them_too() {
-    let open = Open::with(replay("- text: ok\n- text: ok\n"), |settings| {
-        settings.budget = Budget { requests: Some(1), ..Budget::default() };
+    let open = OpenGateway::with(replay("- text: ok\n- text: ok\n"), |settings| {
+        settings.budget = GatewayBudget { requests: Some(1), ..GatewayBudget::default() };
     });
     assert_eq!(ask(&open, STREAM, "x").status, 200);
     let answer = ask(&open, STREAM, "x");
@@ -183,9 +183,11 @@ fn budgets_end_them_too() {
 #[test]
 fn pieces_come_at_once_and_hanging_up_is_charged() {
     let first = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"some words\"}}]}\n\n";
-    let server =
-        ModelServer::start(Wire::Chat, [Scripted::stream([Piece::Bytes(first.into()), Piece::Hang])]);
-    let open = Open::pass(&server);
+    let server = ModelServer::start(
+        WireFormat::Chat,
+        [ScriptedResponse::stream([BodyPiece::Bytes(first.into()), BodyPiece::Hang])],
+    );
+    let open = OpenGateway::pass(&server);
     let text = asked("x");
     let mut client = open.client();
     let head = format!(
@@ -195,7 +197,7 @@ fn pieces_come_at_once_and_hanging_up_is_charged() {
     client.send((head + &text).as_bytes());
     client.read_until("some words");
     client.hang_up();
-    let ended = || open.events().iter().any(|event| matches!(event, Event::Finished { .. }));
+    let ended = || open.events().iter().any(|event| matches!(event, GatewayEvent::Finished { .. }));
     assert!(wait_until(PATIENCE, ended), "the exchange ends with its client");
     let account = open.gateway.finish();
     assert_eq!((account.failed, account.estimated), (1, 1));

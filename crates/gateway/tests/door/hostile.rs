@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
-use holon_gateway::{Event, Limits, Settings};
-use holon_model::Wire;
-use holon_testkit::model::{ModelServer, Piece, Scripted};
+use holon_gateway::{GatewayEvent, GatewayLimits, GatewaySettings};
+use holon_model::WireFormat;
+use holon_testkit::model::{BodyPiece, ModelServer, ScriptedResponse};
 use holon_testkit::wait_until;
 
-use crate::client::Client;
-use crate::{Open, PATIENCE, TOKEN, body, passing, replay};
+use crate::client::RawClient;
+use crate::{OpenGateway, PATIENCE, TOKEN, body, passing, replay};
 
 const SHORT: Duration = Duration::from_millis(50);
 
-fn open(change: impl FnOnce(&mut Limits)) -> Open {
-    Open::with(replay("- text: ok\n- text: ok\n- text: ok\n"), |settings: &mut Settings| {
+fn open(change: impl FnOnce(&mut GatewayLimits)) -> OpenGateway {
+    OpenGateway::with(replay("- text: ok\n- text: ok\n- text: ok\n"), |settings: &mut GatewaySettings| {
         change(&mut settings.limits)
     })
 }
 
 /// The door still serves.
-fn alive(open: &Open) {
-    let answer = open.ask(Wire::Chat, &body(Wire::Chat, "x"));
-    assert_eq!(answer.reply(Wire::Chat).unwrap().text(), "ok");
+fn alive(open: &OpenGateway) {
+    let answer = open.ask(WireFormat::Chat, &body(WireFormat::Chat, "x"));
+    assert_eq!(answer.reply(WireFormat::Chat).unwrap().text(), "ok");
 }
 
 fn head(extra: &str) -> String {
@@ -168,7 +168,7 @@ fn bodies_have_a_size() {
     ] {
         let answer = open.client().post("/v1/chat/completions", &text);
         assert_eq!(answer.status, 400);
-        assert!(answer.error(Wire::Chat).contains(words), "{}", answer.body);
+        assert!(answer.error(WireFormat::Chat).contains(words), "{}", answer.body);
     }
     let packed = open
         .client()
@@ -200,18 +200,20 @@ fn all_bodies_together_have_a_size() {
 fn thousands_of_connections() {
     let open = open(|limits| limits.connections = 50);
     let address = open.gateway.address().unwrap();
-    let mut held: Vec<Client> = (0..50).map(|_| Client::connect(address)).collect();
+    let mut held: Vec<RawClient> = (0..50).map(|_| RawClient::connect(address)).collect();
     // All places are taken once somebody is turned away.
     let turned_away = || {
-        Client::connect(address).raw(b"GET / HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n").status == 503
+        RawClient::connect(address).raw(b"GET / HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n").status
+            == 503
     };
     assert!(wait_until(PATIENCE, turned_away), "and is told why");
-    let knock = || (0..300).for_each(|_| drop(Client::connect(address)));
+    let knock = || (0..300).for_each(|_| drop(RawClient::connect(address)));
     std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(knock))));
     held.iter_mut().for_each(|client| client.send(b"GET /"));
     drop(held);
     let served = || {
-        Client::connect(address).raw(b"GET / HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n").status == 200
+        RawClient::connect(address).raw(b"GET / HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n").status
+            == 200
     };
     assert!(wait_until(PATIENCE, served), "the door is still open");
     alive(&open);
@@ -233,14 +235,14 @@ fn refusals_are_told_within_bounds() {
     for _ in 0..150 {
         assert_eq!(open.client().request("GET", "/nowhere", &[], "").status, 404);
     }
-    let told = open.events().iter().filter(|event| matches!(event, Event::Refused { .. })).count();
+    let told = open.events().iter().filter(|event| matches!(event, GatewayEvent::Refused { .. })).count();
     assert_eq!((told, open.gateway.finish().refused), (100, 150));
 }
 
 #[test]
 fn requests_in_one_breath_are_answered_in_order() {
     let open = open(|_| {});
-    let text = body(Wire::Chat, "x").to_string();
+    let text = body(WireFormat::Chat, "x").to_string();
     let one = head(&format!("content-length: {}\r\n\r\n{text}", text.len()));
     let last = "GET / HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n";
     let mut client = open.client();
@@ -251,27 +253,30 @@ fn requests_in_one_breath_are_answered_in_order() {
 
 #[test]
 fn a_client_that_does_not_read_is_given_up() {
-    for (upstream, client_wire) in [(Wire::Chat, Wire::Chat), (Wire::Messages, Wire::Chat)] {
+    for (upstream, client_wire) in
+        [(WireFormat::Chat, WireFormat::Chat), (WireFormat::Messages, WireFormat::Chat)]
+    {
         let line = "x".repeat(100_000);
         let flood = match upstream {
-            Wire::Chat => {
+            WireFormat::Chat => {
                 format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{line}\"}}}}]}}\n\n")
             }
             _ => format!(
                 "data: {{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{{\"type\":\"text\",\"text\":\"{line}\"}}}}\n\n"
             ),
         };
-        let pieces = std::iter::repeat_n(Piece::Bytes(flood.into_bytes()), 160);
-        let server = ModelServer::start(upstream, [Scripted::stream(pieces)]);
-        let open = Open::with(passing(server.endpoint()), |settings| {
+        let pieces = std::iter::repeat_n(BodyPiece::Bytes(flood.into_bytes()), 160);
+        let server = ModelServer::start(upstream, [ScriptedResponse::stream(pieces)]);
+        let open = OpenGateway::with(passing(server.endpoint()), |settings| {
             settings.limits.write_idle = SHORT;
             settings.limits.pending_bytes = 64 * 1024;
         });
         let mut client = open.client();
         let text = body(client_wire, "x").to_string();
         client.send(head(&format!("content-length: {}\r\n\r\n{text}", text.len())).as_bytes());
-        let ended =
-            || open.events().iter().any(|event| matches!(event, Event::Finished { error: Some(_), .. }));
+        let ended = || {
+            open.events().iter().any(|event| matches!(event, GatewayEvent::Finished { error: Some(_), .. }))
+        };
         assert!(wait_until(PATIENCE, ended), "{upstream:?}");
         let account = open.gateway.finish();
         assert!(account.failed == 1 && account.usage.output > 0, "{account:?}");
@@ -281,11 +286,14 @@ fn a_client_that_does_not_read_is_given_up() {
 #[test]
 fn a_client_that_hangs_up_frees_its_turn() {
     let server = ModelServer::start(
-        Wire::Chat,
-        [Scripted::stream([Piece::Hang]), Scripted::from(holon_model::cassette::Turn::text("ok"))],
+        WireFormat::Chat,
+        [
+            ScriptedResponse::stream([BodyPiece::Hang]),
+            ScriptedResponse::from(holon_model::cassette::CassetteTurn::text("ok")),
+        ],
     );
-    let open = Open::with(passing(server.endpoint()), |settings| settings.limits.exchanges = 1);
-    let text = body(Wire::Chat, "x").to_string();
+    let open = OpenGateway::with(passing(server.endpoint()), |settings| settings.limits.exchanges = 1);
+    let text = body(WireFormat::Chat, "x").to_string();
     let mut first = open.client();
     first.send(head(&format!("content-length: {}\r\n\r\n{text}", text.len())).as_bytes());
     assert!(wait_until(PATIENCE, || !server.requests().is_empty()));
@@ -295,9 +303,9 @@ fn a_client_that_hangs_up_frees_its_turn() {
 
 #[test]
 fn finishing_does_not_wait_for_anybody() {
-    let server = ModelServer::start(Wire::Chat, [Scripted::stream([Piece::Hang])]);
-    let open = Open::pass(&server);
-    let text = body(Wire::Chat, "x").to_string();
+    let server = ModelServer::start(WireFormat::Chat, [ScriptedResponse::stream([BodyPiece::Hang])]);
+    let open = OpenGateway::pass(&server);
+    let text = body(WireFormat::Chat, "x").to_string();
     let mut client = open.client();
     client.send(head(&format!("content-length: {}\r\n\r\n{text}", text.len())).as_bytes());
     assert!(wait_until(PATIENCE, || !server.requests().is_empty()));

@@ -16,34 +16,37 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use client::{Answer, Client};
-use holon_gateway::{Event, Gateway, Settings, Token, Upstream};
-use holon_model::{Cassette, Dialect, Endpoint, Normaliser, Replay, Request, Timeouts, Wire};
+use client::{RawClient, RawResponse};
+use holon_gateway::{Gateway, GatewayEvent, GatewaySettings, GatewayToken, Upstream};
+use holon_model::{
+    Cassette, Endpoint, HttpTimeouts, ModelRequest, Normaliser, ReplayProvider, WireDialect, WireFormat,
+};
 use holon_testkit::model::ModelServer;
 use serde_json::{Value, json};
 
-const WIRES: [Wire; 3] = [Wire::Chat, Wire::Responses, Wire::Messages];
+const WIRES: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Responses, WireFormat::Messages];
 const TOKEN: &str = "holon-token-for-tests";
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn timeouts() -> Timeouts {
-    Timeouts { connect: PATIENCE, head: PATIENCE, idle: PATIENCE }
+fn timeouts() -> HttpTimeouts {
+    HttpTimeouts { connect: PATIENCE, head: PATIENCE, idle: PATIENCE }
 }
 
 /// A gateway, its address and what it told.
-struct Open {
+struct OpenGateway {
     gateway: Gateway,
-    events: Arc<Mutex<Vec<Event>>>,
+    events: Arc<Mutex<Vec<GatewayEvent>>>,
 }
 
-impl Open {
-    fn with(upstream: Upstream, change: impl FnOnce(&mut Settings)) -> Self {
+impl OpenGateway {
+    fn with(upstream: Upstream, change: impl FnOnce(&mut GatewaySettings)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut settings = Settings::new(Token::new(TOKEN), "the-model", upstream);
-        let events: Arc<Mutex<Vec<Event>>> = Arc::default();
+        let mut settings = GatewaySettings::new(GatewayToken::new(TOKEN), "the-model", upstream);
+        let events: Arc<Mutex<Vec<GatewayEvent>>> = Arc::default();
         let heard = Arc::clone(&events);
-        settings.watch = Some(Arc::new(move |event: &Event| heard.lock().unwrap().push(event.clone())));
+        settings.watch =
+            Some(Arc::new(move |event: &GatewayEvent| heard.lock().unwrap().push(event.clone())));
         change(&mut settings);
         Self { gateway: Gateway::start(listener, settings).unwrap(), events }
     }
@@ -56,16 +59,16 @@ impl Open {
         Self::with(replay(cassette), |_| {})
     }
 
-    fn client(&self) -> Client {
-        Client::connect(self.gateway.address().unwrap())
+    fn client(&self) -> RawClient {
+        RawClient::connect(self.gateway.address().unwrap())
     }
 
     /// Sends a request with the token and gives the whole answer.
-    fn ask(&self, wire: Wire, body: &Value) -> Answer {
+    fn ask(&self, wire: WireFormat, body: &Value) -> RawResponse {
         self.client().post(&format!("/v1{}", wire.path()), &body.to_string())
     }
 
-    fn events(&self) -> Vec<Event> {
+    fn events(&self) -> Vec<GatewayEvent> {
         self.events.lock().unwrap().clone()
     }
 }
@@ -76,17 +79,17 @@ fn passing(endpoint: Endpoint) -> Upstream {
 
 fn replay(cassette: &str) -> Upstream {
     let cassette: Cassette = cassette.parse().unwrap();
-    Upstream::Any(Arc::new(Replay::new(cassette, Normaliser::default())))
+    Upstream::Any(Arc::new(ReplayProvider::new(cassette, Normaliser::default())))
 }
 
 /// A small request on a wire, as the model crate writes it.
-fn body(wire: Wire, text: &str) -> Value {
-    let mut request = Request::new("whatever", text);
+fn body(wire: WireFormat, text: &str) -> Value {
+    let mut request = ModelRequest::new("whatever", text);
     request.max_output = Some(100);
-    wire.encode(&request, Dialect::Compatible)
+    wire.encode(&request, WireDialect::Compatible)
 }
 
-fn not_streamed(wire: Wire, text: &str) -> Value {
+fn not_streamed(wire: WireFormat, text: &str) -> Value {
     let mut body = body(wire, text);
     body["stream"] = json!(false);
     body

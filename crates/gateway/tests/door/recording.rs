@@ -2,19 +2,19 @@
 
 use std::sync::{Arc, Mutex};
 
-use holon_gateway::{Recording, Upstream};
-use holon_model::{Cassette, Normaliser, Replay, Wire};
+use holon_gateway::{CassetteRecording, Upstream};
+use holon_model::{Cassette, Normaliser, ReplayProvider, WireFormat};
 use holon_testkit::model::ModelServer;
 
-use crate::{Open, WIRES, body, passing};
+use crate::{OpenGateway, WIRES, body, passing};
 
-fn recording(tape: &Arc<Mutex<String>>) -> Option<Recording> {
+fn recording(tape: &Arc<Mutex<String>>) -> Option<CassetteRecording> {
     let saved = Arc::clone(tape);
     let save = Box::new(move |text: &str| {
         saved.lock().unwrap().push_str(text);
         Ok(())
     });
-    Some(Recording { normaliser: Normaliser::default(), save })
+    Some(CassetteRecording { normaliser: Normaliser::default(), save })
 }
 
 #[test]
@@ -24,7 +24,8 @@ fn what_passed_through_plays_again() {
             let turns = "- text: one\n  tool: ls\n  args: { path: a }\n- error: { kind: overloaded, message: busy }\n- text: two\n  usage: { input: 3, output: 4 }\n";
             let server = ModelServer::play(upstream, turns);
             let tape: Arc<Mutex<String>> = Arc::default();
-            let open = Open::with(passing(server.endpoint()), |settings| settings.record = recording(&tape));
+            let open =
+                OpenGateway::with(passing(server.endpoint()), |settings| settings.record = recording(&tape));
             let asked = ["a", "b", "c"].map(|text| body(client, text));
             let first: Vec<_> = asked.iter().map(|body| open.ask(client, body)).collect();
             // The end of an answer comes after it was written down.
@@ -33,8 +34,8 @@ fn what_passed_through_plays_again() {
             let cassette: Cassette = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert_eq!(cassette.turns.len(), 3, "{text}");
 
-            let replay = Arc::new(Replay::new(cassette, Normaliser::default()));
-            let again = Open::with(Upstream::Any(replay.clone()), |_| {});
+            let replay = Arc::new(ReplayProvider::new(cassette, Normaliser::default()));
+            let again = OpenGateway::with(Upstream::Any(replay.clone()), |_| {});
             for (body, before) in asked.iter().zip(first) {
                 let now = again.ask(client, body);
                 assert_eq!(now.status, before.status, "{} {}", now.body, before.body);
@@ -55,11 +56,14 @@ fn what_passed_through_plays_again() {
 
 #[test]
 fn a_recording_that_fails_does_not_stop_the_run() {
-    let server = ModelServer::play(Wire::Chat, "- text: ok\n");
-    let open = Open::with(passing(server.endpoint()), |settings| {
+    let server = ModelServer::play(WireFormat::Chat, "- text: ok\n");
+    let open = OpenGateway::with(passing(server.endpoint()), |settings| {
         let save = Box::new(|_: &str| Err(std::io::Error::other("no space")));
-        settings.record = Some(Recording { normaliser: Normaliser::default(), save });
+        settings.record = Some(CassetteRecording { normaliser: Normaliser::default(), save });
     });
-    assert_eq!(open.ask(Wire::Chat, &body(Wire::Chat, "x")).reply(Wire::Chat).unwrap().text(), "ok");
+    assert_eq!(
+        open.ask(WireFormat::Chat, &body(WireFormat::Chat, "x")).reply(WireFormat::Chat).unwrap().text(),
+        "ok"
+    );
     assert!(open.gateway.finish().recording.unwrap().contains("no space"));
 }

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use holon_gateway::Recording;
-use holon_model::{Key, Normaliser, Wire};
-use holon_testkit::model::{ModelServer, Piece, Scripted};
+use holon_gateway::CassetteRecording;
+use holon_model::{Normaliser, ProviderKey, WireFormat};
+use holon_testkit::model::{BodyPiece, ModelServer, ScriptedResponse};
 
-use crate::{Open, TOKEN, WIRES, body, passing};
+use crate::{OpenGateway, TOKEN, WIRES, body, passing};
 
 const CANARY: &str = "canary-5b1c77e0a94d42f6";
 
@@ -19,29 +19,29 @@ fn inv_06_the_key_is_in_no_reply_error_event_or_recording() {
         let leaking = format!("data: {{\"error\":{{\"message\":\"{CANARY}\"}},\"type\":\"error\"}}\n\n");
         let half = CANARY.len() / 2;
         let script = [
-            Scripted::json(401, echo.clone()),
-            Scripted::json(500, format!("<html>{CANARY}</html>")).header("x-request-id", CANARY),
-            Scripted::raw(302, "text/plain", Vec::new())
+            ScriptedResponse::json(401, echo.clone()),
+            ScriptedResponse::json(500, format!("<html>{CANARY}</html>")).header("x-request-id", CANARY),
+            ScriptedResponse::raw(302, "text/plain", Vec::new())
                 .header("location", &format!("http://evil.example/{CANARY}")),
-            Scripted::stream([
-                Piece::Bytes(format!(": {}", &CANARY[..half]).into_bytes()),
-                Piece::Bytes(format!("{}\n\n", &CANARY[half..]).into_bytes()),
-                Piece::Bytes(leaking.into_bytes()),
+            ScriptedResponse::stream([
+                BodyPiece::Bytes(format!(": {}", &CANARY[..half]).into_bytes()),
+                BodyPiece::Bytes(format!("{}\n\n", &CANARY[half..]).into_bytes()),
+                BodyPiece::Bytes(leaking.into_bytes()),
             ]),
-            Scripted::json(200, echo),
+            ScriptedResponse::json(200, echo),
         ];
         let count = script.len();
         let server = ModelServer::start(wire, script);
         let mut endpoint = server.endpoint();
-        endpoint.key = Some(Key::new(CANARY));
+        endpoint.key = Some(ProviderKey::new(CANARY));
         let tape: Arc<Mutex<String>> = Arc::default();
         let saved = Arc::clone(&tape);
-        let open = Open::with(passing(endpoint), |settings| {
+        let open = OpenGateway::with(passing(endpoint), |settings| {
             let save = Box::new(move |text: &str| {
                 saved.lock().unwrap().push_str(text);
                 Ok(())
             });
-            settings.record = Some(Recording { normaliser: Normaliser::default(), save });
+            settings.record = Some(CassetteRecording { normaliser: Normaliser::default(), save });
         });
         for _ in 0..count {
             let answer = open.ask(wire, &body(wire, "x"));
@@ -51,8 +51,11 @@ fn inv_06_the_key_is_in_no_reply_error_event_or_recording() {
         }
         assert_eq!(server.requests().len(), count);
         for seen in server.requests() {
-            let key =
-                if wire == Wire::Messages { seen.header("x-api-key") } else { seen.header("authorization") };
+            let key = if wire == WireFormat::Messages {
+                seen.header("x-api-key")
+            } else {
+                seen.header("authorization")
+            };
             assert!(key.unwrap().contains(CANARY), "the provider gets it");
             assert!(!format!("{:?}", seen.headers).contains(TOKEN), "and not the placeholder");
         }
@@ -67,8 +70,8 @@ fn inv_06_the_key_is_in_no_reply_error_event_or_recording() {
 
 #[test]
 fn only_the_token_opens_the_door() {
-    let open = Open::any("- text: ok\n- text: ok\n- text: ok\n- text: ok\n");
-    let text = body(Wire::Messages, "x").to_string();
+    let open = OpenGateway::any("- text: ok\n- text: ok\n- text: ok\n- text: ok\n");
+    let text = body(WireFormat::Messages, "x").to_string();
     let bearer = format!("Bearer {TOKEN}");
     for headers in [
         vec![],
@@ -102,11 +105,14 @@ fn inv_06_secrets_of_an_endpoint_besides_its_key_do_not_pass_either() {
     let (header, password) = ("header-canary-77aa", "password-canary-88bb");
     for wire in WIRES {
         let told = format!(r#"{{"error":{{"message":"no: {header} {password}","type":"x"}}}}"#);
-        let server = ModelServer::start(wire, [Scripted::json(500, told.clone()), Scripted::json(401, told)]);
+        let server = ModelServer::start(
+            wire,
+            [ScriptedResponse::json(500, told.clone()), ScriptedResponse::json(401, told)],
+        );
         let mut endpoint = server.endpoint();
         endpoint.headers.push(("x-auth".into(), format!("Basic {header}")));
         endpoint.base = endpoint.base.replacen("://", &format!("://me:{password}@"), 1);
-        let open = Open::with(passing(endpoint), |_| {});
+        let open = OpenGateway::with(passing(endpoint), |_| {});
         for _ in 0..2 {
             let answer = open.ask(wire, &body(wire, "x"));
             let all = format!("{}{}{:?}", answer.head, answer.body, open.events());

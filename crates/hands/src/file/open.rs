@@ -7,17 +7,17 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::place::Place;
 use crate::words::refused;
-use crate::{HandsError, Trouble};
+use crate::workspace_paths::WorkspacePaths;
+use crate::{ExecutorError, ExecutorErrorKind};
 
 /// Opens a plain file for reading. `given` is its path as the caller wrote it.
-pub(crate) fn plain(place: &Place, given: &str) -> Result<(File, Metadata), HandsError> {
+pub(crate) fn plain(place: &WorkspacePaths, given: &str) -> Result<(File, Metadata), ExecutorError> {
     let path = place.resolve(given)?;
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => place.missing(given, &path),
-        io::ErrorKind::NotADirectory => HandsError::new(
-            Trouble::WrongKind,
+        io::ErrorKind::NotADirectory => ExecutorError::new(
+            ExecutorErrorKind::WrongKind,
             format!("{given} does not exist: a part of its path is a file, not a folder"),
         ),
         _ => refused("read", given, &error),
@@ -38,7 +38,7 @@ pub(crate) fn nonblocking(path: &Path, flags: OFlags) -> io::Result<File> {
 }
 
 /// That it is a plain file.
-pub(crate) fn check_kind(given: &str, kind: FileType) -> Result<(), HandsError> {
+pub(crate) fn check_kind(given: &str, kind: FileType) -> Result<(), ExecutorError> {
     if kind.is_file() {
         return Ok(());
     }
@@ -46,7 +46,7 @@ pub(crate) fn check_kind(given: &str, kind: FileType) -> Result<(), HandsError> 
         kind if kind.is_dir() => format!("{given} is a folder, not a file: list it to see what is in it"),
         kind => format!("{given} is {}, not a plain file: use a command for it", name_of(kind)),
     };
-    Err(HandsError::new(Trouble::WrongKind, message))
+    Err(ExecutorError::new(ExecutorErrorKind::WrongKind, message))
 }
 
 fn name_of(kind: FileType) -> &'static str {

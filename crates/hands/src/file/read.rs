@@ -4,10 +4,10 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 
 use super::open;
-use crate::place::Place;
-use crate::stop::Stop;
+use crate::stop::StopSignal;
 use crate::words::refused;
-use crate::{FileBytes, FileText, HandsError, Trouble, digest};
+use crate::workspace_paths::WorkspacePaths;
+use crate::{ExecutorError, ExecutorErrorKind, FileBytes, FileText, digest};
 
 /// Up to this size a file is read to its end, to count its lines and to hash it.
 const READ_WHOLE: u64 = 16 << 20;
@@ -20,18 +20,18 @@ const MOST_TEXT: u64 = 16 << 20;
 /// Largest file that is loaded, whatever was asked for.
 const MOST_LOADED: u64 = 60 << 20;
 
-/// [`crate::Deed::Read`].
+/// [`crate::ToolRequest::Read`].
 pub(crate) fn lines(
-    place: &Place,
+    place: &WorkspacePaths,
     given: &str,
     (from_line, lines): (u64, u64),
     max_bytes: u64,
-    stop: &Stop,
-) -> Result<FileText, HandsError> {
+    stop: &StopSignal,
+) -> Result<FileText, ExecutorError> {
     let (mut file, metadata) = open::plain(place, given)?;
     let from_line = from_line.max(1);
-    let mut wanted = Wanted::new(from_line, lines, max_bytes.min(MOST_TEXT));
-    let mut hash = digest::Running::default();
+    let mut wanted = LineWindow::new(from_line, lines, max_bytes.min(MOST_TEXT));
+    let mut hash = digest::RunningDigest::default();
     let mut buffer = vec![0; 64 << 10];
     let (mut scanned, mut ended, mut binary) = (0_u64, false, false);
     while scanned < MOST_SCANNED && !stop.asked() {
@@ -73,7 +73,7 @@ pub(crate) fn lines(
 }
 
 /// The lines that were asked for, picked out of chunks.
-struct Wanted {
+struct LineWindow {
     from: u64,
     lines: u64,
     most: usize,
@@ -87,7 +87,7 @@ struct Wanted {
     more: bool,
 }
 
-impl Wanted {
+impl LineWindow {
     fn new(from: u64, lines: u64, most: u64) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let bytes = Vec::new();
@@ -158,13 +158,13 @@ fn without_half_character(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// [`crate::Deed::Load`].
-pub(crate) fn whole(place: &Place, given: &str, max_bytes: u64) -> Result<FileBytes, HandsError> {
+/// [`crate::ToolRequest::Load`].
+pub(crate) fn whole(place: &WorkspacePaths, given: &str, max_bytes: u64) -> Result<FileBytes, ExecutorError> {
     let (file, metadata) = open::plain(place, given)?;
     let most = max_bytes.min(MOST_LOADED);
     let too_large = |size: String| {
         let message = format!("{given} has {size} bytes, more than the {most} allowed: read parts of it");
-        HandsError::new(Trouble::TooLarge, message)
+        ExecutorError::new(ExecutorErrorKind::TooLarge, message)
     };
     if metadata.len() > most {
         return Err(too_large(metadata.len().to_string()));

@@ -8,21 +8,24 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use super::store::rename_without_replacing;
-use crate::place::Place;
 use crate::words::refused;
-use crate::{HandsError, Trouble};
+use crate::workspace_paths::WorkspacePaths;
+use crate::{ExecutorError, ExecutorErrorKind};
 
-/// [`crate::Deed::Remove`].
-pub(crate) fn remove(place: &Place, given: &str, recursive: bool) -> Result<(), HandsError> {
+/// [`crate::ToolRequest::Remove`].
+pub(crate) fn remove(place: &WorkspacePaths, given: &str, recursive: bool) -> Result<(), ExecutorError> {
     let path = place.resolve(itself(given))?;
     let metadata = fs::symlink_metadata(&path).map_err(|error| not_there("remove", place, given, &error))?;
     let gone = match metadata.is_dir() {
         true if place.holds_root(&path) => {
-            return Err(HandsError::new(Trouble::Invalid, "the workspace itself cannot be removed"));
+            return Err(ExecutorError::new(
+                ExecutorErrorKind::Invalid,
+                "the workspace itself cannot be removed",
+            ));
         }
         true if !recursive => {
-            return Err(HandsError::new(
-                Trouble::WrongKind,
+            return Err(ExecutorError::new(
+                ExecutorErrorKind::WrongKind,
                 format!("{given} is a folder: remove it recursively if everything in it may go"),
             ));
         }
@@ -32,12 +35,12 @@ pub(crate) fn remove(place: &Place, given: &str, recursive: bool) -> Result<(), 
     gone.map_err(|error| refused("remove", given, &error))
 }
 
-/// [`crate::Deed::Rename`].
-pub(crate) fn rename(place: &Place, from: &str, to: &str) -> Result<(), HandsError> {
+/// [`crate::ToolRequest::Rename`].
+pub(crate) fn rename(place: &WorkspacePaths, from: &str, to: &str) -> Result<(), ExecutorError> {
     let (source, target) = (place.resolve(itself(from))?, place.resolve(itself(to))?);
     fs::symlink_metadata(&source).map_err(|error| not_there("move", place, from, &error))?;
     if place.holds_root(&source) && source.is_dir() && !source.is_symlink() {
-        return Err(HandsError::new(Trouble::Invalid, "the workspace itself cannot be moved"));
+        return Err(ExecutorError::new(ExecutorErrorKind::Invalid, "the workspace itself cannot be moved"));
     }
     if fs::symlink_metadata(&target).is_ok() {
         return Err(occupied(to));
@@ -48,9 +51,10 @@ pub(crate) fn rename(place: &Place, from: &str, to: &str) -> Result<(), HandsErr
     match rename_without_replacing(&source, &target) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(occupied(to)),
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
-            Err(HandsError::new(Trouble::Invalid, format!("cannot move {from} into itself, to {to}")))
-        }
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Err(ExecutorError::new(
+            ExecutorErrorKind::Invalid,
+            format!("cannot move {from} into itself, to {to}"),
+        )),
         // Another filesystem, or a folder of an overlay's lower layer.
         Err(error) if Errno::from_io_error(&error) == Some(Errno::XDEV) => {
             carry_over(&source, &target).map_err(|error| {
@@ -71,15 +75,18 @@ fn itself(given: &str) -> &str {
     }
 }
 
-fn not_there(doing: &str, place: &Place, given: &str, error: &io::Error) -> HandsError {
+fn not_there(doing: &str, place: &WorkspacePaths, given: &str, error: &io::Error) -> ExecutorError {
     match (error.kind(), place.resolve(given)) {
         (ErrorKind::NotFound | ErrorKind::NotADirectory, Ok(path)) => place.missing(given, &path),
         _ => refused(doing, given, error),
     }
 }
 
-fn occupied(to: &str) -> HandsError {
-    HandsError::new(Trouble::Changed, format!("{to} exists already: remove it first, or choose another name"))
+fn occupied(to: &str) -> ExecutorError {
+    ExecutorError::new(
+        ExecutorErrorKind::Changed,
+        format!("{to} exists already: remove it first, or choose another name"),
+    )
 }
 
 /// Copies files, folders and links, with their mode bits.

@@ -10,21 +10,21 @@ use rustix::fs::{CWD, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::open;
-use crate::place::Place;
 use crate::words::{refused, trouble};
-use crate::{Expectation, HandsError, Stored, Trouble, digest};
+use crate::workspace_paths::WorkspacePaths;
+use crate::{ExecutorError, ExecutorErrorKind, FileExpectation, StoredFile, digest};
 
 /// A file larger than this is not replaced: hashing what was there would take too long.
 const MOST_REPLACED: u64 = 1 << 30;
 
-/// [`crate::Deed::Store`].
+/// [`crate::ToolRequest::Store`].
 pub(crate) fn store(
-    place: &Place,
+    place: &WorkspacePaths,
     given: &str,
     bytes: &[u8],
-    expect: &Expectation,
+    expect: &FileExpectation,
     executable: Option<bool>,
-) -> Result<Stored, HandsError> {
+) -> Result<StoredFile, ExecutorError> {
     let path = target(place, given)?;
     let existing = match std::fs::symlink_metadata(&path) {
         Ok(metadata) => Some(metadata),
@@ -45,7 +45,7 @@ pub(crate) fn store(
         })?;
     }
     let mode = existing.as_ref().map(|metadata| metadata.permissions().mode() & 0o777);
-    let absent = *expect == Expectation::Absent;
+    let absent = *expect == FileExpectation::Absent;
     match replace(&path, bytes, mode, executable, absent) {
         Ok(()) => {}
         Err(error) if existing.is_some() && folder_is_the_obstacle(&error) => {
@@ -54,14 +54,14 @@ pub(crate) fn store(
         Err(error) if absent && error.kind() == ErrorKind::AlreadyExists => return Err(exists(given)),
         Err(error) => return Err(failed(error)),
     }
-    Ok(Stored { before, after: digest::of(bytes) })
+    Ok(StoredFile { before, after: digest::of(bytes) })
 }
 
 /// The file to write: the one a link leads to, if it stays in the workspace.
-fn target(place: &Place, given: &str) -> Result<PathBuf, HandsError> {
+fn target(place: &WorkspacePaths, given: &str) -> Result<PathBuf, ExecutorError> {
     let path = place.resolve(given)?;
     if path.file_name().is_none() || given.ends_with('/') {
-        return Err(HandsError::new(Trouble::Invalid, format!("`{given}` names no file")));
+        return Err(ExecutorError::new(ExecutorErrorKind::Invalid, format!("`{given}` names no file")));
     }
     if !path.is_symlink() {
         return Ok(path);
@@ -76,22 +76,22 @@ fn target(place: &Place, given: &str) -> Result<PathBuf, HandsError> {
             "{given} is a link that leads out of the workspace, to {}: it is not written through",
             real.display()
         );
-        return Err(HandsError::new(Trouble::Denied, message));
+        return Err(ExecutorError::new(ExecutorErrorKind::Denied, message));
     }
     Ok(real)
 }
 
-fn digest_of_existing(given: &str, path: &Path, metadata: &Metadata) -> Result<String, HandsError> {
+fn digest_of_existing(given: &str, path: &Path, metadata: &Metadata) -> Result<String, ExecutorError> {
     open::check_kind(given, metadata.file_type())?;
     if metadata.len() > MOST_REPLACED {
         let message = format!("{given} has {} bytes, too many to be replaced here", metadata.len());
-        return Err(HandsError::new(Trouble::TooLarge, message));
+        return Err(ExecutorError::new(ExecutorErrorKind::TooLarge, message));
     }
     let failed = |error: io::Error| refused("read", given, &error);
     let file = open::nonblocking(path, OFlags::RDONLY | OFlags::NOFOLLOW).map_err(failed)?;
     open::check_kind(given, file.metadata().map_err(failed)?.file_type())?;
     let mut file = file.take(MOST_REPLACED);
-    let mut hash = digest::Running::default();
+    let mut hash = digest::RunningDigest::default();
     let mut buffer = vec![0; 64 << 10];
     loop {
         match file.read(&mut buffer) {
@@ -103,30 +103,37 @@ fn digest_of_existing(given: &str, path: &Path, metadata: &Metadata) -> Result<S
     }
 }
 
-fn check_expectation(given: &str, expect: &Expectation, before: Option<&str>) -> Result<(), HandsError> {
+fn check_expectation(
+    given: &str,
+    expect: &FileExpectation,
+    before: Option<&str>,
+) -> Result<(), ExecutorError> {
     match (expect, before) {
-        (Expectation::Any, _) | (Expectation::Absent, None) => Ok(()),
-        (Expectation::Absent, Some(_)) => Err(exists(given)),
-        (Expectation::Sha256(expected), Some(found)) if expected.eq_ignore_ascii_case(found) => Ok(()),
-        (Expectation::Sha256(_), Some(_)) => Err(HandsError::new(
-            Trouble::Changed,
+        (FileExpectation::Any, _) | (FileExpectation::Absent, None) => Ok(()),
+        (FileExpectation::Absent, Some(_)) => Err(exists(given)),
+        (FileExpectation::Sha256(expected), Some(found)) if expected.eq_ignore_ascii_case(found) => Ok(()),
+        (FileExpectation::Sha256(_), Some(_)) => Err(ExecutorError::new(
+            ExecutorErrorKind::Changed,
             format!("{given} changed since it was read: read it again, then repeat the edit"),
         )),
-        (Expectation::Sha256(_), None) => Err(HandsError::new(
-            Trouble::Changed,
+        (FileExpectation::Sha256(_), None) => Err(ExecutorError::new(
+            ExecutorErrorKind::Changed,
             format!("{given} is gone since it was read: look for where it went, or write it anew"),
         )),
     }
 }
 
-fn exists(given: &str) -> HandsError {
-    HandsError::new(Trouble::Changed, format!("{given} exists already: edit it, or choose another name"))
+fn exists(given: &str) -> ExecutorError {
+    ExecutorError::new(
+        ExecutorErrorKind::Changed,
+        format!("{given} exists already: edit it, or choose another name"),
+    )
 }
 
-fn write_failed(given: &str, error: &io::Error) -> HandsError {
+fn write_failed(given: &str, error: &io::Error) -> ExecutorError {
     match trouble(error) {
-        Trouble::WrongKind => HandsError::new(
-            Trouble::WrongKind,
+        ExecutorErrorKind::WrongKind => ExecutorError::new(
+            ExecutorErrorKind::WrongKind,
             format!("cannot write {given}: a part of its path is a file, not a folder"),
         ),
         _ => refused("write", given, error),

@@ -14,11 +14,11 @@ use rustix::fs::OFlags;
 
 use super::excerpt::excerpt;
 use super::list;
-use super::walk::{Item, Scope, Walk};
+use super::walk::{FolderWalk, WalkItem, WalkScope};
 use crate::file::open;
-use crate::place::Place;
-use crate::stop::Stop;
-use crate::{EntryKind, Found, HandsError, Hit, Search, Trouble};
+use crate::stop::StopSignal;
+use crate::workspace_paths::WorkspacePaths;
+use crate::{EntryKind, ExecutorError, ExecutorErrorKind, SearchHit, SearchMatches, SearchRequest};
 
 /// Most hits in one answer, whatever was asked for.
 const MOST_HITS: u64 = 10_000;
@@ -30,9 +30,13 @@ const MOST_THREADS: usize = 8;
 /// A file with a longer line than this is passed over.
 const LONGEST_LINE: usize = 32 << 20;
 
-/// [`crate::Deed::Grep`].
-pub(crate) fn grep(place: &Place, search: &Search, stop: &Stop) -> Result<Found, HandsError> {
-    let hunt = Hunt {
+/// [`crate::ToolRequest::Grep`].
+pub(crate) fn grep(
+    place: &WorkspacePaths,
+    search: &SearchRequest,
+    stop: &StopSignal,
+) -> Result<SearchMatches, ExecutorError> {
+    let hunt = GrepRun {
         matcher: matcher(search)?,
         glob: search.glob.as_deref().map(file_glob).transpose()?,
         search,
@@ -47,28 +51,28 @@ pub(crate) fn grep(place: &Place, search: &Search, stop: &Stop) -> Result<Found,
         let hits = hunt.in_file(&mut hunt.searcher(), &file, &search.path);
         return Ok(hunt.answer(vec![(0, vec![hits])]));
     }
-    let walk = list::start(place, &search.path, Scope { all: search.all, depth: u32::MAX })?;
+    let walk = list::start(place, &search.path, WalkScope { all: search.all, depth: u32::MAX })?;
     Ok(hunt.answer(hunt.in_tree(walk)))
 }
 
 /// A search under way.
-struct Hunt<'a> {
-    search: &'a Search,
+struct GrepRun<'a> {
+    search: &'a SearchRequest,
     matcher: RegexMatcher,
     glob: Option<GlobMatcher>,
     limit: u64,
     around: u32,
     /// Hits in all batches that were taken so far.
     hits: AtomicU64,
-    stop: &'a Stop,
+    stop: &'a StopSignal,
 }
 
 /// The hits of the files of one batch, by the batch's number.
-type Batch = (usize, Vec<Vec<Hit>>);
+type HitBatch = (usize, Vec<Vec<SearchHit>>);
 
-impl Hunt<'_> {
-    fn in_tree(&self, walk: Walk) -> Vec<Batch> {
-        let source = Mutex::new(Source { walk, taken: 0 });
+impl GrepRun<'_> {
+    fn in_tree(&self, walk: FolderWalk) -> Vec<HitBatch> {
+        let source = Mutex::new(BatchSource { walk, taken: 0 });
         let found = Mutex::new(Vec::new());
         let work = |most: usize| {
             let mut searcher = self.searcher();
@@ -89,38 +93,38 @@ impl Hunt<'_> {
             work(usize::MAX);
         });
         let mut batches = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        batches.sort_unstable_by_key(|(number, _): &Batch| *number);
+        batches.sort_unstable_by_key(|(number, _): &HitBatch| *number);
         batches
     }
 
     /// The next files in the order of paths. As batches are taken in order, those taken before enough hits were found
     /// hold the first hits there are.
-    fn next_batch(&self, source: &Mutex<Source>) -> Option<(usize, Vec<Item>)> {
+    fn next_batch(&self, source: &Mutex<BatchSource>) -> Option<(usize, Vec<WalkItem>)> {
         let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
         if self.hits.load(Ordering::SeqCst) > self.limit || self.stop.asked() {
             return None;
         }
-        let wanted = |item: &Item| {
+        let wanted = |item: &WalkItem| {
             item.kind == EntryKind::File
                 && self.glob.as_ref().is_none_or(|glob| glob.is_match(item.relative.as_path()))
         };
-        let items: Vec<Item> = source.walk.by_ref().filter(wanted).take(BATCH).collect();
+        let items: Vec<WalkItem> = source.walk.by_ref().filter(wanted).take(BATCH).collect();
         let number = source.taken;
         source.taken += 1;
         (!items.is_empty()).then_some((number, items))
     }
 
-    fn in_item(&self, searcher: &mut Searcher, item: &Item) -> Vec<Hit> {
+    fn in_item(&self, searcher: &mut Searcher, item: &WalkItem) -> Vec<SearchHit> {
         if self.stop.asked() {
             return Vec::new();
         }
         let Ok(file) = plain_file(&item.path) else { return Vec::new() };
-        self.in_file(searcher, &file, &Place::below(&self.search.path, &item.relative))
+        self.in_file(searcher, &file, &WorkspacePaths::below(&self.search.path, &item.relative))
     }
 
     /// The hits of one file; none if it turns out to be no text or cannot be read.
-    fn in_file(&self, searcher: &mut Searcher, file: &File, path: &str) -> Vec<Hit> {
-        let mut lines = Lines { hunt: self, path, hits: Vec::new(), matched: 0, binary: false };
+    fn in_file(&self, searcher: &mut Searcher, file: &File, path: &str) -> Vec<SearchHit> {
+        let mut lines = LineCollector { hunt: self, path, hits: Vec::new(), matched: 0, binary: false };
         let read = searcher.search_file(&self.matcher, file, &mut lines);
         if read.is_err() || lines.binary {
             return Vec::new();
@@ -139,8 +143,8 @@ impl Hunt<'_> {
     }
 
     /// The first hits up to the limit, and what is shown around them.
-    fn answer(&self, batches: Vec<Batch>) -> Found {
-        let mut found = Found::default();
+    fn answer(&self, batches: Vec<HitBatch>) -> SearchMatches {
+        let mut found = SearchMatches::default();
         let mut matched = 0;
         for hits in batches.into_iter().flat_map(|(_, files)| files) {
             found.searched += 1;
@@ -172,27 +176,27 @@ impl Hunt<'_> {
     }
 }
 
-struct Source {
-    walk: Walk,
+struct BatchSource {
+    walk: FolderWalk,
     taken: usize,
 }
 
 /// Gathers the lines of one file.
-struct Lines<'a> {
-    hunt: &'a Hunt<'a>,
+struct LineCollector<'a> {
+    hunt: &'a GrepRun<'a>,
     path: &'a str,
-    hits: Vec<Hit>,
+    hits: Vec<SearchHit>,
     matched: u64,
     binary: bool,
 }
 
-impl Lines<'_> {
+impl LineCollector<'_> {
     fn push(&mut self, line: u64, text: String, around: bool) {
-        self.hits.push(Hit { path: self.path.to_owned(), line, text, around });
+        self.hits.push(SearchHit { path: self.path.to_owned(), line, text, around });
     }
 }
 
-impl Sink for Lines<'_> {
+impl Sink for LineCollector<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, line: &SinkMatch<'_>) -> Result<bool, io::Error> {
@@ -227,14 +231,14 @@ fn plain_file(path: &Path) -> io::Result<File> {
     }
 }
 
-fn matcher(search: &Search) -> Result<RegexMatcher, HandsError> {
+fn matcher(search: &SearchRequest) -> Result<RegexMatcher, ExecutorError> {
     if search.pattern.is_empty() {
-        return Err(HandsError::new(Trouble::Invalid, "the pattern is empty"));
+        return Err(ExecutorError::new(ExecutorErrorKind::Invalid, "the pattern is empty"));
     }
     if search.pattern.contains('\n') {
         let message =
             "the pattern has a line break, but lines are searched one by one: search for one line of it";
-        return Err(HandsError::new(Trouble::Invalid, message));
+        return Err(ExecutorError::new(ExecutorErrorKind::Invalid, message));
     }
     let mut builder = RegexMatcherBuilder::new();
     builder.case_insensitive(search.ignore_case).fixed_strings(search.literal).line_terminator(Some(b'\n'));
@@ -247,12 +251,12 @@ fn matcher(search: &Search) -> Result<RegexMatcher, HandsError> {
             "`{}` is no regular expression: {short}. Set literal to search for plain text.",
             search.pattern
         );
-        HandsError::new(Trouble::Invalid, message)
+        ExecutorError::new(ExecutorErrorKind::Invalid, message)
     })
 }
 
 /// A glob for files to search: without a slash it is a name in any folder.
-fn file_glob(pattern: &str) -> Result<GlobMatcher, HandsError> {
+fn file_glob(pattern: &str) -> Result<GlobMatcher, ExecutorError> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     match pattern.strip_prefix('/') {
         Some(rooted) => list::matcher(rooted),

@@ -16,14 +16,14 @@ const NAMES: [&str; 2] = [".gitignore", ".ignore"];
 
 /// The rules of one folder on top of those around it.
 #[derive(Clone, Default)]
-pub(super) struct Rules(Option<Arc<Level>>);
+pub(super) struct FolderIgnoreRules(Option<Arc<IgnoreRulesLevel>>);
 
-struct Level {
+struct IgnoreRulesLevel {
     own: Gitignore,
-    around: Rules,
+    around: FolderIgnoreRules,
 }
 
-impl Rules {
+impl FolderIgnoreRules {
     /// The rules that hold in `start`: its own and those of every folder from `root` down to it.
     pub(super) fn around(root: &Path, start: &Path) -> Self {
         let mut folders: Vec<PathBuf> = vec![start.to_owned()];
@@ -51,7 +51,9 @@ impl Rules {
             }
         }
         match builder.build() {
-            Ok(own) if any && !own.is_empty() => Self(Some(Arc::new(Level { own, around: self.clone() }))),
+            Ok(own) if any && !own.is_empty() => {
+                Self(Some(Arc::new(IgnoreRulesLevel { own, around: self.clone() })))
+            }
             _ => self.clone(),
         }
     }

@@ -5,12 +5,12 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::rules::Rules;
+use super::rules::FolderIgnoreRules;
 use crate::EntryKind;
 
 /// What to walk over, and what to leave out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scope {
+pub(crate) struct WalkScope {
     /// Whether ignored and hidden entries count too.
     pub all: bool,
     /// How many levels deep.
@@ -19,7 +19,7 @@ pub(crate) struct Scope {
 
 /// Something below the folder.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct WalkItem {
     /// Where it is.
     pub path: PathBuf,
     /// The same, from the folder on.
@@ -28,52 +28,53 @@ pub(crate) struct Item {
 }
 
 /// Gives the items one by one. A folder comes before what is in it.
-pub(crate) struct Walk {
+pub(crate) struct FolderWalk {
     start: PathBuf,
-    scope: Scope,
-    open: Vec<Folder>,
+    scope: WalkScope,
+    open: Vec<OpenFolder>,
 }
 
-struct Folder {
+struct OpenFolder {
     relative: PathBuf,
     /// In reverse order.
-    entries: Vec<Named>,
-    rules: Rules,
+    entries: Vec<NamedEntry>,
+    rules: FolderIgnoreRules,
 }
 
-struct Named {
+struct NamedEntry {
     /// The name, with a slash behind it if it is a folder: so the order of names is the order of whole paths.
     key: Vec<u8>,
     kind: EntryKind,
 }
 
-impl Walk {
+impl FolderWalk {
     /// Starts in a folder; ignore rules count from `root` on, if the folder is in it.
-    pub(crate) fn new(root: &Path, start: &Path, scope: Scope) -> io::Result<Self> {
+    pub(crate) fn new(root: &Path, start: &Path, scope: WalkScope) -> io::Result<Self> {
         // So that a link to a folder can be walked, and rules and paths speak of the same names.
         let start = std::fs::canonicalize(start)?;
         let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         let (entries, _) = read(&start)?;
-        let rules = if scope.all { Rules::default() } else { Rules::around(&root, &start) };
-        let top = Folder { relative: PathBuf::new(), entries, rules };
+        let rules =
+            if scope.all { FolderIgnoreRules::default() } else { FolderIgnoreRules::around(&root, &start) };
+        let top = OpenFolder { relative: PathBuf::new(), entries, rules };
         Ok(Self { start, scope, open: vec![top] })
     }
 
-    fn enter(&mut self, relative: &Path, path: &Path, rules: &Rules) {
+    fn enter(&mut self, relative: &Path, path: &Path, rules: &FolderIgnoreRules) {
         // A folder that cannot be read has nothing to show.
         let Ok((entries, brings)) = read(path) else { return };
         let rules = match brings.is_empty() || self.scope.all {
             true => rules.clone(),
             false => rules.inside(path, &brings),
         };
-        self.open.push(Folder { relative: relative.to_owned(), entries, rules });
+        self.open.push(OpenFolder { relative: relative.to_owned(), entries, rules });
     }
 }
 
-impl Iterator for Walk {
-    type Item = Item;
+impl Iterator for FolderWalk {
+    type Item = WalkItem;
 
-    fn next(&mut self) -> Option<Item> {
+    fn next(&mut self) -> Option<WalkItem> {
         loop {
             let depth = self.open.len();
             let folder = self.open.last_mut()?;
@@ -98,13 +99,13 @@ impl Iterator for Walk {
                 let rules = folder.rules.clone();
                 self.enter(&relative, &path, &rules);
             }
-            return Some(Item { path, relative, kind: entry.kind });
+            return Some(WalkItem { path, relative, kind: entry.kind });
         }
     }
 }
 
 /// The entries of a folder in reverse order, and the rule files among them.
-fn read(folder: &Path) -> io::Result<(Vec<Named>, Vec<&'static str>)> {
+fn read(folder: &Path) -> io::Result<(Vec<NamedEntry>, Vec<&'static str>)> {
     let mut brings = Vec::new();
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -116,12 +117,12 @@ fn read(folder: &Path) -> io::Result<(Vec<Named>, Vec<&'static str>)> {
             _ => EntryKind::Other,
         };
         let name = entry.file_name();
-        brings.extend(Rules::named(name.as_bytes()));
+        brings.extend(FolderIgnoreRules::named(name.as_bytes()));
         let mut key = name.into_vec();
         if kind == EntryKind::Folder {
             key.push(b'/');
         }
-        entries.push(Named { key, kind });
+        entries.push(NamedEntry { key, kind });
     }
     entries.sort_unstable_by(|a, b| b.key.cmp(&a.key));
     // In the order in which they win over each other, whatever order the folder has.

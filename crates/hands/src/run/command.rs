@@ -2,22 +2,22 @@
 
 use std::time::{Duration, Instant};
 
-use super::keep::Keep;
-use super::output::Output;
-use super::shell::{Shell, TAKEN};
-use crate::stop::Stop;
-use crate::{HandsError, Outcome, Ran, Run};
+use super::output::CommandOutput;
+use super::output_store::OutputStore;
+use super::shell::{ShellStarter, TAKEN};
+use crate::stop::StopSignal;
+use crate::{CommandOutcome, CommandRequest, CommandResult, ExecutorError};
 
-/// [`crate::Deed::Run`].
+/// [`crate::ToolRequest::Run`].
 pub(crate) fn run(
-    shell: &Shell,
-    keep: &Keep,
-    run: &Run,
-    stop: &Stop,
+    shell: &ShellStarter,
+    keep: &OutputStore,
+    run: &CommandRequest,
+    stop: &StopSignal,
     watch: &mut dyn FnMut(&str),
-) -> Result<Ran, HandsError> {
+) -> Result<CommandResult, ExecutorError> {
     let started = Instant::now();
-    let mut output = Output::new(run.max_bytes, keep.clone());
+    let mut output = CommandOutput::new(run.max_bytes, keep.clone());
     let deadline = deadline(run, started);
     let mut ended = None;
     if let Some(process) = shell.start_ready(run)? {
@@ -30,7 +30,7 @@ pub(crate) fn run(
             output.take(&after[usize::from(sign.is_some())..], watch);
         });
         // Somebody ended the shell while it waited, for example a command that ends every shell: nothing was run.
-        let never_run = matches!(outcome, Outcome::Signal(_)) && !taken && !stop.asked();
+        let never_run = matches!(outcome, CommandOutcome::Signal(_)) && !taken && !stop.asked();
         ended = (!never_run).then_some(outcome);
     }
     let outcome = match ended {
@@ -38,7 +38,7 @@ pub(crate) fn run(
         None => shell.start(run)?.follow(deadline, stop, &mut |bytes| output.take(bytes, watch)),
     };
     output.flush(true, watch);
-    Ok(Ran {
+    Ok(CommandResult {
         outcome,
         output: output.shown(run.max_bytes),
         total_bytes: output.total_bytes(),
@@ -48,7 +48,7 @@ pub(crate) fn run(
 }
 
 /// When its time is up, if ever.
-pub(super) fn deadline(run: &Run, started: Instant) -> Option<Instant> {
+pub(super) fn deadline(run: &CommandRequest, started: Instant) -> Option<Instant> {
     match run.timeout_ms {
         0 => None,
         // Beyond what the clock can tell is never, too.

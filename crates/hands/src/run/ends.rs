@@ -1,7 +1,7 @@
 //! The beginning and the end of a text that may be longer than what there is room for.
 
 /// Keeps at most `most` bytes for showing: half from the beginning, half from the end, whole characters.
-pub(super) struct Ends {
+pub(super) struct HeadAndTail {
     most: usize,
     head: String,
     /// Whether the head takes nothing more.
@@ -11,7 +11,7 @@ pub(super) struct Ends {
     total: u64,
 }
 
-impl Ends {
+impl HeadAndTail {
     pub(super) fn new(most: usize) -> Self {
         Self { most, head: String::new(), closed: false, tail: String::new(), total: 0 }
     }
@@ -39,7 +39,7 @@ impl Ends {
         self.total + more as u64 <= self.most as u64
     }
 
-    /// Everything so far in two parts, as long as [`Ends::holds`] it.
+    /// Everything so far in two parts, as long as [`HeadAndTail::holds`] it.
     pub(super) fn parts(&self) -> [&str; 2] {
         [&self.head, &self.tail]
     }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn show(most: usize, later: usize, pieces: &[&str]) -> String {
-        let mut ends = Ends::new(most);
+        let mut ends = HeadAndTail::new(most);
         pieces.iter().for_each(|piece| ends.push(piece));
         ends.show(later, |left_out| format!("[{left_out}]"))
     }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn much_text_takes_little_room() {
-        let mut ends = Ends::new(1000);
+        let mut ends = HeadAndTail::new(1000);
         for _ in 0..10_000 {
             ends.push(&"line\n".repeat(20));
         }

@@ -5,7 +5,7 @@ const LONGEST_LINE: usize = 8 << 10;
 
 /// Works on text as it comes, however it is cut.
 #[derive(Default)]
-pub(super) struct Fold {
+pub(super) struct ProgressFold {
     /// The line that may still be written over.
     line: String,
     /// Whether its beginning has been given out.
@@ -14,7 +14,7 @@ pub(super) struct Fold {
     returned: bool,
 }
 
-impl Fold {
+impl ProgressFold {
     /// Adds the finished lines to `out`.
     pub(super) fn push(&mut self, text: &str, out: &mut String) {
         let mut rest = text;
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn fold<'a>(pieces: impl IntoIterator<Item = &'a str>) -> String {
-        let (mut fold, mut out) = (Fold::default(), String::new());
+        let (mut fold, mut out) = (ProgressFold::default(), String::new());
         for piece in pieces {
             fold.push(piece, &mut out);
         }

@@ -11,9 +11,9 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
-use super::group::Groups;
-use crate::Outcome;
-use crate::stop::{READABLE, Stop};
+use super::group::ProcessGroups;
+use crate::CommandOutcome;
+use crate::stop::{READABLE, StopSignal};
 
 /// Between asking a group to end and ending it.
 const GRACE: Duration = Duration::from_millis(300);
@@ -23,26 +23,26 @@ const DRAIN: Duration = Duration::from_millis(25);
 const TICK: Duration = Duration::from_millis(5);
 
 /// A process with its own group and its output in one pipe.
-pub(super) struct Process {
+pub(super) struct GroupedProcess {
     child: Child,
     group: Pid,
-    groups: Arc<Groups>,
+    groups: Arc<ProcessGroups>,
     /// Not blocking; `None` at its end.
     output: Option<File>,
     /// Readable when the process has ended.
     end: Option<OwnedFd>,
 }
 
-impl Process {
+impl GroupedProcess {
     /// A child that leads its own group.
-    pub(super) fn new(child: Child, output: OwnedFd, groups: &Arc<Groups>) -> Self {
+    pub(super) fn new(child: Child, output: OwnedFd, groups: &Arc<ProcessGroups>) -> Self {
         let group = Pid::from_child(&child);
         groups.add(group);
         let end = pidfd_open(group, PidfdFlags::empty()).ok();
         Self { child, group, groups: Arc::clone(groups), output: Some(output.into()), end }
     }
 
-    pub(super) fn group(&self) -> (Pid, Arc<Groups>) {
+    pub(super) fn group(&self) -> (Pid, Arc<ProcessGroups>) {
         (self.group, Arc::clone(&self.groups))
     }
 
@@ -63,11 +63,11 @@ impl Process {
     pub(super) fn follow(
         mut self,
         deadline: Option<Instant>,
-        stop: &Stop,
+        stop: &StopSignal,
         take: &mut dyn FnMut(&[u8]),
-    ) -> Outcome {
+    ) -> CommandOutcome {
         let mut buffer = vec![0; 64 << 10];
-        let mut ending: Option<Ending> = None;
+        let mut ending: Option<ForcedEnding> = None;
         let status = loop {
             let until = ending.as_ref().map_or(deadline, |ending| Some(ending.kill_at));
             let ready = self.wait(until, if ending.is_none() { stop.bell() } else { None });
@@ -85,7 +85,7 @@ impl Process {
             match &mut ending {
                 None if stop.asked() || deadline.is_some_and(|deadline| now >= deadline) => {
                     self.groups.signal(self.group, Signal::TERM);
-                    ending = Some(Ending { timed_out: !stop.asked(), kill_at: now + GRACE });
+                    ending = Some(ForcedEnding { timed_out: !stop.asked(), kill_at: now + GRACE });
                 }
                 Some(ending) if now >= ending.kill_at => {
                     self.groups.signal(self.group, Signal::KILL);
@@ -103,12 +103,12 @@ impl Process {
             swallow(output);
         }
         match ending {
-            Some(Ending { timed_out: true, .. }) => Outcome::TimedOut,
-            _ => status.map_or(Outcome::Signal(0), outcome),
+            Some(ForcedEnding { timed_out: true, .. }) => CommandOutcome::TimedOut,
+            _ => status.map_or(CommandOutcome::Signal(0), outcome),
         }
     }
 
-    fn wait(&self, until: Option<Instant>, bell: Option<std::os::fd::BorrowedFd<'_>>) -> Ready {
+    fn wait(&self, until: Option<Instant>, bell: Option<std::os::fd::BorrowedFd<'_>>) -> PollReadiness {
         let mut left = until.map(|until| until.saturating_duration_since(Instant::now()));
         if self.end.is_none() || bell.is_none() {
             left = Some(left.map_or(TICK, |left| left.min(TICK)));
@@ -119,12 +119,12 @@ impl Process {
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         // Interrupted or out of memory: whatever is ready is seen by trying.
         if poll(&mut fds, timeout.as_ref()).is_err() {
-            return Ready { output: self.output.is_some(), end: true };
+            return PollReadiness { output: self.output.is_some(), end: true };
         }
         let mut heard = fds.iter().map(|fd| !fd.revents().is_empty());
         let end = if self.end.is_some() { heard.next().unwrap_or(false) } else { true };
         let output = self.output.is_some() && heard.next().unwrap_or(false);
-        Ready { output, end }
+        PollReadiness { output, end }
     }
 
     /// Reads what is there, but not for ever: a flood must not outrun the clock.
@@ -161,12 +161,12 @@ impl Process {
     }
 }
 
-struct Ready {
+struct PollReadiness {
     output: bool,
     end: bool,
 }
 
-struct Ending {
+struct ForcedEnding {
     timed_out: bool,
     kill_at: Instant,
 }
@@ -183,10 +183,10 @@ fn swallow(mut output: File) {
     let _ = std::thread::Builder::new().name("hands-left".to_owned()).stack_size(128 << 10).spawn(read_on);
 }
 
-fn outcome(status: ExitStatus) -> Outcome {
+fn outcome(status: ExitStatus) -> CommandOutcome {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
-        (Some(code), _) => Outcome::Exit(code),
-        (None, signal) => Outcome::Signal(signal.unwrap_or_default()),
+        (Some(code), _) => CommandOutcome::Exit(code),
+        (None, signal) => CommandOutcome::Signal(signal.unwrap_or_default()),
     }
 }

@@ -7,15 +7,15 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 /// The groups of everything that was started here.
 #[derive(Default)]
-pub(crate) struct Groups(Mutex<State>);
+pub(crate) struct ProcessGroups(Mutex<GroupRegistry>);
 
 #[derive(Default)]
-struct State {
+struct GroupRegistry {
     known: HashSet<Pid>,
     closed: bool,
 }
 
-impl Groups {
+impl ProcessGroups {
     /// A group that was just started. Others that ended by themselves in the meantime are forgotten.
     pub(crate) fn add(&self, group: Pid) {
         let mut state = self.lock();
@@ -53,7 +53,7 @@ impl Groups {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GroupRegistry> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,13 +13,16 @@ use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal};
 
 use super::command::deadline;
-use super::follow::Process;
-use super::keep::Keep;
-use super::output::Output;
-use super::shell::{Shell, output_pipe};
-use crate::stop::{READABLE, Stop};
+use super::follow::GroupedProcess;
+use super::output::CommandOutput;
+use super::output_store::OutputStore;
+use super::shell::{ShellStarter, output_pipe};
+use crate::stop::{READABLE, StopSignal};
 use crate::words::{plain, refused};
-use crate::{HandsError, JobId, Look, Outcome, Program, Run, State, Trouble};
+use crate::{
+    CommandOutcome, CommandRequest, ExecutorError, ExecutorErrorKind, JobId, JobReport, JobState,
+    ProgramRequest,
+};
 
 /// Most jobs that run at the same time.
 const MOST_RUNNING: usize = 64;
@@ -34,48 +37,58 @@ const MOST_HEARD: u64 = 1 << 20;
 
 /// All jobs of these hands.
 #[derive(Default)]
-pub(crate) struct Jobs(Mutex<Known>);
+pub(crate) struct BackgroundJobs(Mutex<JobTable>);
 
 #[derive(Default)]
-struct Known {
+struct JobTable {
     last: u32,
-    jobs: BTreeMap<JobId, Arc<Job>>,
+    jobs: BTreeMap<JobId, Arc<BackgroundJob>>,
 }
 
-struct Job {
+struct BackgroundJob {
     group: Pid,
-    stop: Stop,
+    stop: StopSignal,
     input: Mutex<Option<File>>,
     /// What a program says; shell lines have none.
     says: Option<Mutex<File>>,
-    progress: Mutex<Progress>,
+    progress: Mutex<JobProgress>,
     ended: Condvar,
 }
 
-struct Progress {
-    output: Output,
-    outcome: Option<Outcome>,
+struct JobProgress {
+    output: CommandOutput,
+    outcome: Option<CommandOutcome>,
 }
 
-impl Jobs {
-    /// [`crate::Deed::Start`].
-    pub(crate) fn start(&self, shell: &Shell, keep: &Keep, run: &Run) -> Result<JobId, HandsError> {
+impl BackgroundJobs {
+    /// [`crate::ToolRequest::Start`].
+    pub(crate) fn start(
+        &self,
+        shell: &ShellStarter,
+        keep: &OutputStore,
+        run: &CommandRequest,
+    ) -> Result<JobId, ExecutorError> {
         self.check_room()?;
         let started = Instant::now();
         let (process, input) = shell.start_fed(run)?;
         self.follow(process, input, None, keep, deadline(run, started))
     }
 
-    /// [`crate::Deed::Open`]. What the program writes to its standard error is its output for a look.
-    pub(crate) fn open(&self, shell: &Shell, keep: &Keep, program: &Program) -> Result<JobId, HandsError> {
+    /// [`crate::ToolRequest::Open`]. What the program writes to its standard error is its output for a look.
+    pub(crate) fn open(
+        &self,
+        shell: &ShellStarter,
+        keep: &OutputStore,
+        program: &ProgramRequest,
+    ) -> Result<JobId, ExecutorError> {
         self.check_room()?;
         let Some((name, arguments)) = program.argv.split_first() else {
-            return Err(HandsError::new(Trouble::Invalid, "there is no program to start"));
+            return Err(ExecutorError::new(ExecutorErrorKind::Invalid, "there is no program to start"));
         };
         let failed = |error: std::io::Error| match error.kind() {
             // A folder of the search path that may not be entered counts as denied.
-            ErrorKind::NotFound | ErrorKind::PermissionDenied if !name.contains('/') => HandsError::new(
-                Trouble::NotFound,
+            ErrorKind::NotFound | ErrorKind::PermissionDenied if !name.contains('/') => ExecutorError::new(
+                ExecutorErrorKind::NotFound,
                 format!(
                     "the program {name} is not there inside the walls: install it, or give its whole path"
                 ),
@@ -91,29 +104,30 @@ impl Jobs {
         // The command holds the other ends of the pipes.
         drop(command);
         let input = child.stdin.take().map(OwnedFd::from);
-        let process = Process::new(child, output, shell.groups());
-        let input = input.ok_or_else(|| HandsError::new(Trouble::Other, "the program has no input"))?;
+        let process = GroupedProcess::new(child, output, shell.groups());
+        let input =
+            input.ok_or_else(|| ExecutorError::new(ExecutorErrorKind::Other, "the program has no input"))?;
         self.follow(process, input, Some(says), keep, None)
     }
 
     fn follow(
         &self,
-        process: Process,
+        process: GroupedProcess,
         input: OwnedFd,
         says: Option<OwnedFd>,
-        keep: &Keep,
+        keep: &OutputStore,
         deadline: Option<Instant>,
-    ) -> Result<JobId, HandsError> {
+    ) -> Result<JobId, ExecutorError> {
         // A job that does not read must not make anybody wait for ever.
         let _ = rustix::fs::fcntl_setfl(&input, OFlags::NONBLOCK);
-        let output = Output::new(MOST_UNSEEN as u64, keep.clone()).keep_all();
+        let output = CommandOutput::new(MOST_UNSEEN as u64, keep.clone()).keep_all();
         let (group, groups) = process.group();
-        let job = Arc::new(Job {
+        let job = Arc::new(BackgroundJob {
             group,
-            stop: Stop::default(),
+            stop: StopSignal::default(),
             input: Mutex::new(Some(input.into())),
             says: says.map(|says| Mutex::new(says.into())),
-            progress: Mutex::new(Progress { output, outcome: None }),
+            progress: Mutex::new(JobProgress { output, outcome: None }),
             ended: Condvar::new(),
         });
         let id = self.remember(&job);
@@ -131,16 +145,17 @@ impl Jobs {
             Ok(_) => Ok(id),
             Err(error) => {
                 groups.signal(group, Signal::KILL);
-                job.progress().outcome = Some(Outcome::Signal(9));
+                job.progress().outcome = Some(CommandOutcome::Signal(9));
                 Err(refused("follow", "the command", &error))
             }
         }
     }
 
-    /// [`crate::Deed::Look`].
-    pub(crate) fn look(&self, id: JobId, wait_ms: u64, max_bytes: u64) -> Result<Look, HandsError> {
+    /// [`crate::ToolRequest::Look`].
+    pub(crate) fn look(&self, id: JobId, wait_ms: u64, max_bytes: u64) -> Result<JobReport, ExecutorError> {
         let job = self.find(id)?;
         let wait = Duration::from_millis(wait_ms.min(24 * 60 * 60 * 1000));
+        // The model says how long it wants to wait for the end.
         let waited =
             job.ended.wait_timeout_while(job.progress(), wait, |progress| progress.outcome.is_none());
         let (mut progress, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -149,12 +164,12 @@ impl Jobs {
         }
         let output = progress.output.shown(max_bytes);
         progress.output.forget(MOST_UNSEEN);
-        let state = progress.outcome.map_or(State::Running, State::Ended);
-        Ok(Look { output, kept: progress.output.kept().unwrap_or_default(), state })
+        let state = progress.outcome.map_or(JobState::Running, JobState::Ended);
+        Ok(JobReport { output, kept: progress.output.kept().unwrap_or_default(), state })
     }
 
-    /// [`crate::Deed::End`].
-    pub(crate) fn end(&self, shell: &Shell, id: JobId) -> Result<Look, HandsError> {
+    /// [`crate::ToolRequest::End`].
+    pub(crate) fn end(&self, shell: &ShellStarter, id: JobId) -> Result<JobReport, ExecutorError> {
         let job = self.find(id)?;
         job.stop.ask();
         *job.input.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -166,40 +181,59 @@ impl Jobs {
         self.look(id, 10_000, MOST_UNSEEN as u64)
     }
 
-    /// [`crate::Deed::Feed`].
-    pub(crate) fn feed(&self, id: JobId, bytes: &[u8], end: bool, stop: &Stop) -> Result<(), HandsError> {
+    /// [`crate::ToolRequest::Feed`].
+    pub(crate) fn feed(
+        &self,
+        id: JobId,
+        bytes: &[u8],
+        end: bool,
+        stop: &StopSignal,
+    ) -> Result<(), ExecutorError> {
         let job = self.find(id)?;
         let mut slot = job.input.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(input) = slot.as_mut() else {
-            return Err(HandsError::new(Trouble::Invalid, format!("the input of job {} is closed", id.0)));
+            return Err(ExecutorError::new(
+                ExecutorErrorKind::Invalid,
+                format!("the input of job {} is closed", id.0),
+            ));
         };
         let fed = write_all(input, bytes, stop);
         if end || fed.is_err() {
             *slot = None;
         }
         fed.map_err(|error| match error.kind() {
-            ErrorKind::TimedOut => {
-                HandsError::new(Trouble::Exhausted, format!("job {} does not read its input", id.0))
-            }
-            ErrorKind::BrokenPipe => {
-                HandsError::new(Trouble::Invalid, format!("job {} no longer reads its input", id.0))
-            }
-            _ => HandsError::new(Trouble::Other, format!("cannot feed job {}: {}", id.0, plain(&error))),
+            ErrorKind::TimedOut => ExecutorError::new(
+                ExecutorErrorKind::Exhausted,
+                format!("job {} does not read its input", id.0),
+            ),
+            ErrorKind::BrokenPipe => ExecutorError::new(
+                ExecutorErrorKind::Invalid,
+                format!("job {} no longer reads its input", id.0),
+            ),
+            _ => ExecutorError::new(
+                ExecutorErrorKind::Other,
+                format!("cannot feed job {}: {}", id.0, plain(&error)),
+            ),
         })
     }
 
-    /// [`crate::Deed::Hear`].
-    pub(crate) fn hear(&self, id: JobId, max_bytes: u64, stop: &Stop) -> Result<Vec<u8>, HandsError> {
+    /// [`crate::ToolRequest::Hear`].
+    pub(crate) fn hear(
+        &self,
+        id: JobId,
+        max_bytes: u64,
+        stop: &StopSignal,
+    ) -> Result<Vec<u8>, ExecutorError> {
         let job = self.find(id)?;
         let Some(says) = &job.says else {
             let message = format!("job {} is a shell line: look at its output instead", id.0);
-            return Err(HandsError::new(Trouble::Invalid, message));
+            return Err(ExecutorError::new(ExecutorErrorKind::Invalid, message));
         };
         let mut says = says.lock().unwrap_or_else(PoisonError::into_inner);
         let mut buffer = vec![0; max_bytes.clamp(1, MOST_HEARD) as usize];
         loop {
             if stop.asked() {
-                return Err(HandsError::new(Trouble::Other, "nobody listens any longer"));
+                return Err(ExecutorError::new(ExecutorErrorKind::Other, "nobody listens any longer"));
             }
             match says.read(&mut buffer) {
                 Ok(count) => {
@@ -213,19 +247,19 @@ impl Jobs {
         }
     }
 
-    fn check_room(&self) -> Result<(), HandsError> {
+    fn check_room(&self) -> Result<(), ExecutorError> {
         let known = self.lock();
         let running = known.jobs.values().filter(|job| job.progress().outcome.is_none()).count();
         match running < MOST_RUNNING {
             true => Ok(()),
-            false => Err(HandsError::new(
-                Trouble::Exhausted,
+            false => Err(ExecutorError::new(
+                ExecutorErrorKind::Exhausted,
                 format!("{running} background jobs are running already: end some of them first"),
             )),
         }
     }
 
-    fn remember(&self, job: &Arc<Job>) -> JobId {
+    fn remember(&self, job: &Arc<BackgroundJob>) -> JobId {
         let mut known = self.lock();
         if known.jobs.len() >= MOST_KNOWN {
             let old = known.jobs.iter().find(|(_, job)| job.progress().outcome.is_some());
@@ -239,7 +273,7 @@ impl Jobs {
         id
     }
 
-    fn find(&self, id: JobId) -> Result<Arc<Job>, HandsError> {
+    fn find(&self, id: JobId) -> Result<Arc<BackgroundJob>, ExecutorError> {
         let known = self.lock();
         known.jobs.get(&id).cloned().ok_or_else(|| {
             let ids: Vec<String> = known.jobs.keys().rev().take(10).map(|id| id.0.to_string()).collect();
@@ -247,23 +281,23 @@ impl Jobs {
                 true => "none was started".to_owned(),
                 false => format!("there are {}", ids.join(", ")),
             };
-            HandsError::new(Trouble::NotFound, format!("there is no job {}; {there}", id.0))
+            ExecutorError::new(ExecutorErrorKind::NotFound, format!("there is no job {}; {there}", id.0))
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, JobTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Job {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+impl BackgroundJob {
+    fn progress(&self) -> MutexGuard<'_, JobProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Writes to a pipe that does not wait, waiting for a bounded time.
-fn write_all(input: &mut File, mut bytes: &[u8], stop: &Stop) -> std::io::Result<()> {
+fn write_all(input: &mut File, mut bytes: &[u8], stop: &StopSignal) -> std::io::Result<()> {
     let until = Instant::now() + FEED_TIME;
     while !bytes.is_empty() {
         match input.write(bytes) {
@@ -281,7 +315,7 @@ fn write_all(input: &mut File, mut bytes: &[u8], stop: &Stop) -> std::io::Result
 }
 
 /// Waits for a descriptor, for a stop, or until then. Whatever happened is seen by trying again.
-fn wait_for(fd: &File, flags: PollFlags, stop: &Stop, until: Option<Instant>) {
+fn wait_for(fd: &File, flags: PollFlags, stop: &StopSignal, until: Option<Instant>) {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     let timeout = left.and_then(|left| Timespec::try_from(left).ok());
     let mut fds = vec![PollFd::new(fd, flags)];

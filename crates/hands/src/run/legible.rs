@@ -6,10 +6,10 @@ const LONGEST_SEQUENCE: usize = 4096;
 
 /// Works on bytes as they come, however they are cut.
 #[derive(Default)]
-pub(super) struct Legible {
+pub(super) struct LegibleText {
     /// The beginning of a character whose rest has not come.
     half: Vec<u8>,
-    state: State,
+    state: EscapeState,
     /// Characters of the current sequence so far.
     length: usize,
     /// Whether the last character was a NUL: a run of them is shown as one.
@@ -17,7 +17,7 @@ pub(super) struct Legible {
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum EscapeState {
     #[default]
     Text,
     /// After ESC.
@@ -32,7 +32,7 @@ enum State {
     WordsEscape,
 }
 
-impl Legible {
+impl LegibleText {
     /// Adds what is legible of these bytes to `out`.
     pub(super) fn push(&mut self, bytes: &[u8], out: &mut String) {
         let joined;
@@ -66,7 +66,7 @@ impl Legible {
     fn text(&mut self, text: &str, out: &mut String) {
         let mut rest = text;
         while !rest.is_empty() {
-            if self.state == State::Text {
+            if self.state == EscapeState::Text {
                 // Nearly everything is plain: it goes in one piece.
                 let plain = rest.bytes().position(special).unwrap_or(rest.len());
                 let (now, later) = rest.split_at(plain);
@@ -83,42 +83,42 @@ impl Legible {
     fn character(&mut self, c: char, out: &mut String) {
         let was_nul = std::mem::take(&mut self.nul);
         self.length += 1;
-        if self.length > LONGEST_SEQUENCE || (c == '\n' && self.state != State::Text) {
-            self.state = State::Text;
+        if self.length > LONGEST_SEQUENCE || (c == '\n' && self.state != EscapeState::Text) {
+            self.state = EscapeState::Text;
         }
         self.state = match (self.state, c) {
-            (State::Text, '\x1b') | (State::Escape | State::Control, '\x1b') => {
+            (EscapeState::Text, '\x1b') | (EscapeState::Escape | EscapeState::Control, '\x1b') => {
                 self.length = 0;
-                State::Escape
+                EscapeState::Escape
             }
-            (State::Text, '\u{9b}') => {
+            (EscapeState::Text, '\u{9b}') => {
                 self.length = 0;
-                State::Control
+                EscapeState::Control
             }
-            (State::Text, '\0') => {
+            (EscapeState::Text, '\0') => {
                 self.nul = true;
                 if !was_nul {
                     out.push('\u{fffd}');
                 }
-                State::Text
+                EscapeState::Text
             }
-            (State::Text, c) => {
+            (EscapeState::Text, c) => {
                 if !c.is_control() || matches!(c, '\n' | '\t' | '\r' | '\x08') {
                     out.push(c);
                 }
-                State::Text
+                EscapeState::Text
             }
-            (State::Escape, '[') => State::Control,
-            (State::Escape, ']' | 'P' | 'X' | '^' | '_') => State::Words,
-            (State::Escape, ' '..='/') => State::Designator,
-            (State::Escape | State::Designator, _) => State::Text,
-            (State::Control, '@'..='~') => State::Text,
-            (State::Control, _) => State::Control,
-            (State::Words, '\x07' | '\u{9c}') => State::Text,
-            (State::Words, '\x1b') => State::WordsEscape,
-            (State::Words, _) => State::Words,
-            (State::WordsEscape, '\\') => State::Text,
-            (State::WordsEscape, _) => State::Words,
+            (EscapeState::Escape, '[') => EscapeState::Control,
+            (EscapeState::Escape, ']' | 'P' | 'X' | '^' | '_') => EscapeState::Words,
+            (EscapeState::Escape, ' '..='/') => EscapeState::Designator,
+            (EscapeState::Escape | EscapeState::Designator, _) => EscapeState::Text,
+            (EscapeState::Control, '@'..='~') => EscapeState::Text,
+            (EscapeState::Control, _) => EscapeState::Control,
+            (EscapeState::Words, '\x07' | '\u{9c}') => EscapeState::Text,
+            (EscapeState::Words, '\x1b') => EscapeState::WordsEscape,
+            (EscapeState::Words, _) => EscapeState::Words,
+            (EscapeState::WordsEscape, '\\') => EscapeState::Text,
+            (EscapeState::WordsEscape, _) => EscapeState::Words,
         };
     }
 }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     fn legible<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
-        let (mut legible, mut out) = (Legible::default(), String::new());
+        let (mut legible, mut out) = (LegibleText::default(), String::new());
         for piece in pieces {
             legible.push(piece, &mut out);
         }

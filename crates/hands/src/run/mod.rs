@@ -6,7 +6,7 @@ mod fold;
 mod follow;
 pub(crate) mod group;
 pub(crate) mod job;
-pub(crate) mod keep;
 mod legible;
 mod output;
+pub(crate) mod output_store;
 pub(crate) mod shell;

@@ -1,9 +1,9 @@
 //! What a command prints, on its way from the pipe to the answer, the kept file and whoever watches.
 
-use super::ends::Ends;
-use super::fold::Fold;
-use super::keep::{Keep, Kept};
-use super::legible::Legible;
+use super::ends::HeadAndTail;
+use super::fold::ProgressFold;
+use super::legible::LegibleText;
+use super::output_store::{OutputStore, StoredOutput};
 
 /// Most bytes of one command that a watcher hears.
 const MOST_WATCHED: u64 = 256 << 10;
@@ -11,24 +11,24 @@ const MOST_WATCHED: u64 = 256 << 10;
 pub(super) const MOST_SHOWN: u64 = 16 << 20;
 
 /// The output of one command.
-pub(super) struct Output {
-    legible: Legible,
-    fold: Fold,
-    ends: Ends,
-    kept: Kept,
+pub(super) struct CommandOutput {
+    legible: LegibleText,
+    fold: ProgressFold,
+    ends: HeadAndTail,
+    kept: StoredOutput,
     total_bytes: u64,
     watched: u64,
 }
 
-impl Output {
+impl CommandOutput {
     /// Shows up to this many bytes; the rest goes to a file that is made when it is needed.
-    pub(super) fn new(max_bytes: u64, keep: Keep) -> Self {
+    pub(super) fn new(max_bytes: u64, keep: OutputStore) -> Self {
         let most = max_bytes.min(MOST_SHOWN) as usize;
         Self {
-            legible: Legible::default(),
-            fold: Fold::default(),
-            ends: Ends::new(most),
-            kept: Kept::new(keep),
+            legible: LegibleText::default(),
+            fold: ProgressFold::default(),
+            ends: HeadAndTail::new(most),
+            kept: StoredOutput::new(keep),
             total_bytes: 0,
             watched: 0,
         }
@@ -99,7 +99,7 @@ impl Output {
 
     /// From now on only what comes from now on is shown.
     pub(super) fn forget(&mut self, most: usize) {
-        self.ends = Ends::new(most);
+        self.ends = HeadAndTail::new(most);
     }
 
     pub(super) fn total_bytes(&self) -> u64 {

@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::OFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::follow::Process;
-use super::group::Groups;
-use crate::place::Place;
+use super::follow::GroupedProcess;
+use super::group::ProcessGroups;
 use crate::words::refused;
-use crate::{HandsError, Run, Trouble};
+use crate::workspace_paths::WorkspacePaths;
+use crate::{CommandRequest, ExecutorError, ExecutorErrorKind};
 
 /// What a shell does that waits: it takes its line from its standard input, in one go …
 const TAKE: &str = "IFS= read -r -N 1073741824 __line;";
@@ -34,32 +34,36 @@ const LONGEST_ARGUMENT: usize = 100 << 10;
 const FITS_IN_PIPE: usize = 32 << 10;
 
 /// Where commands run, and with what.
-pub(crate) struct Shell {
-    place: Place,
+pub(crate) struct ShellStarter {
+    place: WorkspacePaths,
     /// The whole environment of commands; `None` for that of this process.
     env: Option<Vec<(OsString, OsString)>>,
-    groups: Arc<Groups>,
-    waiting: Mutex<Option<Waiting>>,
+    groups: Arc<ProcessGroups>,
+    waiting: Mutex<Option<PrestartedShell>>,
     /// Whether a first try showed that there is no bash.
     no_bash: AtomicBool,
     closed: AtomicBool,
 }
 
 /// A shell that waits for its line.
-struct Waiting {
-    process: Process,
+struct PrestartedShell {
+    process: GroupedProcess,
     input: File,
     /// Which folder it is in: the workspace may since be another one of the same name.
     folder: (u64, u64),
 }
 
-impl Shell {
-    pub(crate) fn new(place: Place, env: Option<Vec<(OsString, OsString)>>, groups: Arc<Groups>) -> Self {
+impl ShellStarter {
+    pub(crate) fn new(
+        place: WorkspacePaths,
+        env: Option<Vec<(OsString, OsString)>>,
+        groups: Arc<ProcessGroups>,
+    ) -> Self {
         let (waiting, no_bash, closed) = (Mutex::default(), AtomicBool::new(false), AtomicBool::new(false));
         Self { place, env, groups, waiting, no_bash, closed }
     }
 
-    pub(crate) fn groups(&self) -> &Arc<Groups> {
+    pub(crate) fn groups(&self) -> &Arc<ProcessGroups> {
         &self.groups
     }
 
@@ -82,14 +86,14 @@ impl Shell {
 
     /// Starts a line in the shell that waits, with nothing to read on its standard input; `None` if there is none for it.
     /// Its output begins with [`TAKEN`]; without that, nothing was run.
-    pub(super) fn start_ready(&self, run: &Run) -> Result<Option<Process>, HandsError> {
+    pub(super) fn start_ready(&self, run: &CommandRequest) -> Result<Option<GroupedProcess>, ExecutorError> {
         check(run)?;
         let here = run.env.is_empty() && self.folder(run)? == self.place.root();
         Ok(if here { self.hand_over(&run.line) } else { None })
     }
 
     /// Starts a line in a new shell, with nothing to read on its standard input.
-    pub(super) fn start(&self, run: &Run) -> Result<Process, HandsError> {
+    pub(super) fn start(&self, run: &CommandRequest) -> Result<GroupedProcess, ExecutorError> {
         check(run)?;
         if run.line.len() > LONGEST_ARGUMENT && !self.no_bash.load(Ordering::Relaxed) {
             return self.start_long(run);
@@ -99,15 +103,16 @@ impl Shell {
     }
 
     /// Starts a line that can be fed.
-    pub(super) fn start_fed(&self, run: &Run) -> Result<(Process, OwnedFd), HandsError> {
+    pub(super) fn start_fed(&self, run: &CommandRequest) -> Result<(GroupedProcess, OwnedFd), ExecutorError> {
         check(run)?;
         let (process, input) = self.spawn_line(run, true)?;
-        let input = input.ok_or_else(|| HandsError::new(Trouble::Other, "the command has no input"))?;
+        let input =
+            input.ok_or_else(|| ExecutorError::new(ExecutorErrorKind::Other, "the command has no input"))?;
         Ok((process, input))
     }
 
     /// Gives the line to the shell that waits; `None` if there is none that could take it.
-    fn hand_over(&self, line: &str) -> Option<Process> {
+    fn hand_over(&self, line: &str) -> Option<GroupedProcess> {
         if line.len() > FITS_IN_PIPE {
             return None;
         }
@@ -124,8 +129,8 @@ impl Shell {
     }
 
     /// A line too long for an argument goes the way of the shell that waits.
-    fn start_long(&self, run: &Run) -> Result<Process, HandsError> {
-        let line = Run { line: format!("{TAKE} {GO}"), ..run.clone() };
+    fn start_long(&self, run: &CommandRequest) -> Result<GroupedProcess, ExecutorError> {
+        let line = CommandRequest { line: format!("{TAKE} {GO}"), ..run.clone() };
         let (process, input) = self.start_fed(&line)?;
         // The shell reads; if it dies, this ends with a broken pipe.
         match File::from(input).write_all(run.line.as_bytes()) {
@@ -137,17 +142,21 @@ impl Shell {
         }
     }
 
-    fn start_waiting(&self) -> io::Result<Waiting> {
+    fn start_waiting(&self) -> io::Result<PrestartedShell> {
         let folder = folder_of(self.place.root()).ok_or(ErrorKind::NotFound)?;
         let mut command = self.command("bash");
         command.args(["-c", &format!("{TAKE} {SAY} {GO}"), "bash"]).current_dir(self.place.root());
         let (process, input) = self.spawn(command, Stdio::piped())?;
         let input = input.ok_or(ErrorKind::BrokenPipe)?.into();
-        Ok(Waiting { process, input, folder })
+        Ok(PrestartedShell { process, input, folder })
     }
 
     /// Starts the line in a bash, or in whatever `sh` is where there is none.
-    fn spawn_line(&self, run: &Run, fed: bool) -> Result<(Process, Option<OwnedFd>), HandsError> {
+    fn spawn_line(
+        &self,
+        run: &CommandRequest,
+        fed: bool,
+    ) -> Result<(GroupedProcess, Option<OwnedFd>), ExecutorError> {
         let folder = self.folder(run)?;
         loop {
             let shell = if self.no_bash.load(Ordering::Relaxed) { "sh" } else { "bash" };
@@ -173,22 +182,23 @@ impl Shell {
     }
 
     /// Starts a command whose standard output and error are one pipe; gives its input too, if that is a pipe.
-    fn spawn(&self, mut command: Command, stdin: Stdio) -> io::Result<(Process, Option<OwnedFd>)> {
+    fn spawn(&self, mut command: Command, stdin: Stdio) -> io::Result<(GroupedProcess, Option<OwnedFd>)> {
         let (output, end) = output_pipe()?;
         command.stdin(stdin).stdout(Stdio::from(end.try_clone()?)).stderr(Stdio::from(end));
         let mut child = command.spawn()?;
         let input = child.stdin.take().map(OwnedFd::from);
-        Ok((Process::new(child, output, &self.groups), input))
+        Ok((GroupedProcess::new(child, output, &self.groups), input))
     }
 
     /// The folder a line runs in.
-    fn folder(&self, run: &Run) -> Result<PathBuf, HandsError> {
+    fn folder(&self, run: &CommandRequest) -> Result<PathBuf, ExecutorError> {
         let folder = self.place.resolve(&run.cwd)?;
         match folder.is_dir() {
             true => Ok(folder),
-            false if folder.exists() => {
-                Err(HandsError::new(Trouble::WrongKind, format!("{} is no folder to run in", run.cwd)))
-            }
+            false if folder.exists() => Err(ExecutorError::new(
+                ExecutorErrorKind::WrongKind,
+                format!("{} is no folder to run in", run.cwd),
+            )),
             false => Err(self.place.missing(&run.cwd, &folder)),
         }
     }
@@ -206,12 +216,12 @@ pub(super) fn output_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((read, write))
 }
 
-fn check(run: &Run) -> Result<(), HandsError> {
+fn check(run: &CommandRequest) -> Result<(), ExecutorError> {
     let nul = run.line.contains('\0') || run.env.iter().any(|(k, v)| k.contains('\0') || v.contains('\0'));
     let odd = run.env.keys().any(|key| key.is_empty() || key.contains('='));
     match nul || odd {
-        true => Err(HandsError::new(
-            Trouble::Invalid,
+        true => Err(ExecutorError::new(
+            ExecutorErrorKind::Invalid,
             "a command and its environment cannot hold NUL characters, nor a variable's name a `=`",
         )),
         false => Ok(()),

@@ -94,9 +94,9 @@ mod tests {
     use super::*;
 
     /// Gives its bytes in pieces of these sizes, over and over.
-    struct Chunked<'a>(&'a [u8], Vec<usize>, usize);
+    struct ChunkedReader<'a>(&'a [u8], Vec<usize>, usize);
 
-    impl Read for Chunked<'_> {
+    impl Read for ChunkedReader<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let size = self.1.get(self.2 % self.1.len().max(1)).copied().unwrap_or(1).max(1);
             self.2 += 1;
@@ -118,7 +118,7 @@ mod tests {
             for (head, body) in &frames {
                 write(&mut bytes, &encode(head, body).unwrap()).unwrap();
             }
-            let mut input = Chunked(&bytes, sizes, 0);
+            let mut input = ChunkedReader(&bytes, sizes, 0);
             for frame in &frames {
                 prop_assert_eq!(&read::<String>(&mut input).unwrap().unwrap(), frame);
             }
@@ -127,7 +127,7 @@ mod tests {
 
         #[test]
         fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), sizes in prop::collection::vec(1_usize..9, 1..4)) {
-            let mut input = Chunked(&bytes, sizes, 0);
+            let mut input = ChunkedReader(&bytes, sizes, 0);
             while let Ok(Some(_)) = read::<serde_json::Value>(&mut input) {}
         }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Deed, Done, HandsError};
+use crate::{ExecutorError, ToolRequest, ToolResponse};
 
 /// Both sides must speak the same.
 pub(crate) const VERSION: u32 = 1;
@@ -10,9 +10,9 @@ pub(crate) const VERSION: u32 = 1;
 /// From the host to the hands.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Order {
+pub(crate) enum ExecutorOrder {
     /// Carry this out; the body is what [`lighten`] took out of it.
-    Do { id: u64, deed: Deed, watched: bool },
+    Do { id: u64, deed: ToolRequest, watched: bool },
     /// Nobody waits for this any longer.
     Stop { id: u64 },
 }
@@ -20,66 +20,72 @@ pub(crate) enum Order {
 /// From the hands to the host.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Report {
+pub(crate) enum ExecutorReport {
     /// The first word.
     Ready { version: u32 },
     /// The body is a piece of output.
     Piece { id: u64 },
-    /// It is done; the body is what [`Load::lighten`] took out of it.
-    Done { id: u64, done: Done },
+    /// It is done; the body is what [`FramePayload::lighten`] took out of it.
+    Done { id: u64, done: ToolResponse },
     /// It could not be done.
-    Failed { id: u64, error: HandsError },
+    Failed { id: u64, error: ExecutorError },
 }
 
 /// Something whose weight travels in the body.
-pub(crate) trait Load {
+pub(crate) trait FramePayload {
     /// Takes the weight out.
     fn lighten(&mut self) -> Vec<u8>;
     /// Puts it back; `false` if it does not fit.
     fn restore(&mut self, body: Vec<u8>) -> bool;
 }
 
-impl Load for Deed {
+impl FramePayload for ToolRequest {
     fn lighten(&mut self) -> Vec<u8> {
         match self {
-            Deed::Store { bytes, .. } | Deed::Feed { bytes, .. } => std::mem::take(bytes),
-            Deed::Run(run) | Deed::Start(run) => std::mem::take(&mut run.line).into_bytes(),
+            ToolRequest::Store { bytes, .. } | ToolRequest::Feed { bytes, .. } => std::mem::take(bytes),
+            ToolRequest::Run(run) | ToolRequest::Start(run) => std::mem::take(&mut run.line).into_bytes(),
             _ => Vec::new(),
         }
     }
 
     fn restore(&mut self, body: Vec<u8>) -> bool {
         match self {
-            Deed::Store { bytes, .. } | Deed::Feed { bytes, .. } => *bytes = body,
-            Deed::Run(run) | Deed::Start(run) => return put(&mut run.line, body),
+            ToolRequest::Store { bytes, .. } | ToolRequest::Feed { bytes, .. } => *bytes = body,
+            ToolRequest::Run(run) | ToolRequest::Start(run) => return put(&mut run.line, body),
             _ => return body.is_empty(),
         }
         true
     }
 }
 
-impl Load for Done {
+impl FramePayload for ToolResponse {
     fn lighten(&mut self) -> Vec<u8> {
         match self {
-            Done::Bytes(file) => std::mem::take(&mut file.bytes),
-            Done::Heard(bytes) => std::mem::take(bytes),
-            Done::Text(file) => std::mem::take(&mut file.text).into_bytes(),
-            Done::Ran(ran) => std::mem::take(&mut ran.output).into_bytes(),
-            Done::Look(look) => std::mem::take(&mut look.output).into_bytes(),
-            Done::Nothing | Done::Stored(_) | Done::Listing(_) | Done::Found(_) | Done::Started(_) => {
-                Vec::new()
-            }
+            ToolResponse::Bytes(file) => std::mem::take(&mut file.bytes),
+            ToolResponse::Heard(bytes) => std::mem::take(bytes),
+            ToolResponse::Text(file) => std::mem::take(&mut file.text).into_bytes(),
+            ToolResponse::Ran(ran) => std::mem::take(&mut ran.output).into_bytes(),
+            ToolResponse::Look(look) => std::mem::take(&mut look.output).into_bytes(),
+            ToolResponse::Nothing
+            | ToolResponse::Stored(_)
+            | ToolResponse::Listing(_)
+            | ToolResponse::Found(_)
+            | ToolResponse::Started(_) => Vec::new(),
         }
     }
 
     fn restore(&mut self, body: Vec<u8>) -> bool {
         match self {
-            Done::Bytes(file) => file.bytes = body,
-            Done::Heard(bytes) => *bytes = body,
-            Done::Text(file) => return put(&mut file.text, body),
-            Done::Ran(ran) => return put(&mut ran.output, body),
-            Done::Look(look) => return put(&mut look.output, body),
-            Done::Nothing | Done::Stored(_) | Done::Listing(_) | Done::Found(_) | Done::Started(_) => {
+            ToolResponse::Bytes(file) => file.bytes = body,
+            ToolResponse::Heard(bytes) => *bytes = body,
+            ToolResponse::Text(file) => return put(&mut file.text, body),
+            ToolResponse::Ran(ran) => return put(&mut ran.output, body),
+            ToolResponse::Look(look) => return put(&mut look.output, body),
+            ToolResponse::Nothing
+            | ToolResponse::Stored(_)
+            | ToolResponse::Listing(_)
+            | ToolResponse::Found(_)
+            | ToolResponse::Started(_) => {
                 return body.is_empty();
             }
         }
@@ -93,14 +99,14 @@ fn put(text: &mut String, body: Vec<u8>) -> bool {
 
 /// What was asked for, as far as an answer can be held against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
-    kind: Kind,
+pub(crate) struct ExpectedResponse {
+    kind: ResponseKind,
     /// Most bytes or entries an honest answer has.
     most: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ResponseKind {
     Nothing,
     Text,
     Bytes,
@@ -116,40 +122,44 @@ enum Kind {
 /// Room for the line between beginning and end of a long output.
 const NOTE: u64 = 8 << 10;
 
-impl Asked {
-    pub(crate) fn of(deed: &Deed) -> Self {
+impl ExpectedResponse {
+    pub(crate) fn of(deed: &ToolRequest) -> Self {
         let (kind, most) = match deed {
-            Deed::Read { max_bytes, .. } => (Kind::Text, *max_bytes),
-            Deed::Load { max_bytes, .. } => (Kind::Bytes, *max_bytes),
-            Deed::Store { .. } => (Kind::Stored, 0),
-            Deed::Remove { .. } | Deed::Rename { .. } | Deed::Feed { .. } => (Kind::Nothing, 0),
-            Deed::List { limit, .. } | Deed::Glob { limit, .. } => (Kind::Listing, *limit),
-            Deed::Grep(search) => {
-                let around = 1 + 2 * u64::from(search.context);
-                (Kind::Found, search.limit.saturating_mul(around))
+            ToolRequest::Read { max_bytes, .. } => (ResponseKind::Text, *max_bytes),
+            ToolRequest::Load { max_bytes, .. } => (ResponseKind::Bytes, *max_bytes),
+            ToolRequest::Store { .. } => (ResponseKind::Stored, 0),
+            ToolRequest::Remove { .. } | ToolRequest::Rename { .. } | ToolRequest::Feed { .. } => {
+                (ResponseKind::Nothing, 0)
             }
-            Deed::Run(run) => (Kind::Ran, run.max_bytes.saturating_add(NOTE)),
-            Deed::Start(_) | Deed::Open(_) => (Kind::Started, 0),
-            Deed::Look { max_bytes, .. } => (Kind::Look, max_bytes.saturating_add(NOTE)),
-            Deed::End { .. } => (Kind::Look, 1 << 20),
-            Deed::Hear { max_bytes, .. } => (Kind::Heard, (*max_bytes).max(1)),
+            ToolRequest::List { limit, .. } | ToolRequest::Glob { limit, .. } => {
+                (ResponseKind::Listing, *limit)
+            }
+            ToolRequest::Grep(search) => {
+                let around = 1 + 2 * u64::from(search.context);
+                (ResponseKind::Found, search.limit.saturating_mul(around))
+            }
+            ToolRequest::Run(run) => (ResponseKind::Ran, run.max_bytes.saturating_add(NOTE)),
+            ToolRequest::Start(_) | ToolRequest::Open(_) => (ResponseKind::Started, 0),
+            ToolRequest::Look { max_bytes, .. } => (ResponseKind::Look, max_bytes.saturating_add(NOTE)),
+            ToolRequest::End { .. } => (ResponseKind::Look, 1 << 20),
+            ToolRequest::Hear { max_bytes, .. } => (ResponseKind::Heard, (*max_bytes).max(1)),
         };
         Self { kind, most }
     }
 
     /// Whether this could be an honest answer.
-    pub(crate) fn fits(self, done: &Done) -> bool {
+    pub(crate) fn fits(self, done: &ToolResponse) -> bool {
         let (kind, size) = match done {
-            Done::Nothing => (Kind::Nothing, 0),
-            Done::Text(file) => (Kind::Text, file.text.len()),
-            Done::Bytes(file) => (Kind::Bytes, file.bytes.len()),
-            Done::Stored(_) => (Kind::Stored, 0),
-            Done::Listing(listing) => (Kind::Listing, listing.entries.len()),
-            Done::Found(found) => (Kind::Found, found.hits.len()),
-            Done::Ran(ran) => (Kind::Ran, ran.output.len()),
-            Done::Started(_) => (Kind::Started, 0),
-            Done::Look(look) => (Kind::Look, look.output.len()),
-            Done::Heard(bytes) => (Kind::Heard, bytes.len()),
+            ToolResponse::Nothing => (ResponseKind::Nothing, 0),
+            ToolResponse::Text(file) => (ResponseKind::Text, file.text.len()),
+            ToolResponse::Bytes(file) => (ResponseKind::Bytes, file.bytes.len()),
+            ToolResponse::Stored(_) => (ResponseKind::Stored, 0),
+            ToolResponse::Listing(listing) => (ResponseKind::Listing, listing.entries.len()),
+            ToolResponse::Found(found) => (ResponseKind::Found, found.hits.len()),
+            ToolResponse::Ran(ran) => (ResponseKind::Ran, ran.output.len()),
+            ToolResponse::Started(_) => (ResponseKind::Started, 0),
+            ToolResponse::Look(look) => (ResponseKind::Look, look.output.len()),
+            ToolResponse::Heard(bytes) => (ResponseKind::Heard, bytes.len()),
         };
         kind == self.kind && size as u64 <= self.most
     }

@@ -7,20 +7,20 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::frame;
-use super::message::{Asked, Load, Order, Report, VERSION};
-use crate::doing::{Promise, Waiting};
-use crate::{Deed, Doing, Hands, HandsError, Trouble, Watch};
+use super::message::{ExecutorOrder, ExecutorReport, ExpectedResponse, FramePayload, VERSION};
+use crate::in_flight::{RequestPromise, RequestWaiter};
+use crate::{ExecutorError, ExecutorErrorKind, InFlightRequest, OutputWatch, ToolExecutor, ToolRequest};
 
 /// Most bytes that wait to be sent to a far side that does not read.
 const MOST_QUEUED: usize = 160 << 20;
 
 /// Hands at the far end of a channel. Dropping it ends the channel, and with it everything that was started there.
-pub struct Remote {
-    line: Arc<Line>,
+pub struct RemoteExecutor {
+    line: Arc<ExecutorChannel>,
     hang_up: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
-impl Remote {
+impl RemoteExecutor {
     /// Hands at the other end of this socket.
     pub fn over_stream(stream: UnixStream) -> io::Result<Self> {
         let (input, ours) = (stream.try_clone()?, stream.try_clone()?);
@@ -33,7 +33,7 @@ impl Remote {
 
     /// Hands that are heard on `input` and told on `output`.
     pub fn over(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Self> {
-        let line = Arc::new(Line::default());
+        let line = Arc::new(ExecutorChannel::default());
         let (listening, telling) = (Arc::clone(&line), Arc::clone(&line));
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned()).stack_size(256 << 10);
         thread("hands-listen").spawn(move || listening.listen(input))?;
@@ -48,17 +48,17 @@ impl Remote {
     }
 }
 
-impl Hands for Remote {
-    fn carry_out<'a>(&'a self, deed: Deed, watch: Option<Watch<'a>>) -> Doing<'a> {
+impl ToolExecutor for RemoteExecutor {
+    fn carry_out<'a>(&'a self, deed: ToolRequest, watch: Option<OutputWatch<'a>>) -> InFlightRequest<'a> {
         let watched = watch.is_some();
         let id = self.line.next_id();
         let begin = move |promise| self.line.ask(id, deed, watched, promise);
-        let waiting = Waiting::new(watch, Box::new(begin));
+        let waiting = RequestWaiter::new(watch, Box::new(begin));
         Box::pin(waiting.on_abandon(move || self.line.abandon(id)))
     }
 }
 
-impl Drop for Remote {
+impl Drop for RemoteExecutor {
     fn drop(&mut self) {
         self.line.break_off("the host has ended it");
         if let Some(hang_up) = &self.hang_up {
@@ -69,41 +69,41 @@ impl Drop for Remote {
 
 /// What both directions know.
 #[derive(Default)]
-struct Line {
-    state: Mutex<State>,
+struct ExecutorChannel {
+    state: Mutex<ChannelState>,
     /// There is something to send, or nothing more to come.
     work: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ChannelState {
     last_id: u64,
-    asked: HashMap<u64, Pending>,
+    asked: HashMap<u64, PendingRequest>,
     queue: VecDeque<Vec<u8>>,
     queued: usize,
     gone: Option<String>,
 }
 
-struct Pending {
-    asked: Asked,
+struct PendingRequest {
+    asked: ExpectedResponse,
     /// `None` when nobody waits any longer; the answer may still come.
-    promise: Option<Promise>,
+    promise: Option<RequestPromise>,
 }
 
-impl Line {
+impl ExecutorChannel {
     fn next_id(&self) -> u64 {
         let mut state = self.lock();
         state.last_id += 1;
         state.last_id
     }
 
-    fn ask(&self, id: u64, mut deed: Deed, watched: bool, promise: Promise) {
-        let asked = Asked::of(&deed);
+    fn ask(&self, id: u64, mut deed: ToolRequest, watched: bool, promise: RequestPromise) {
+        let asked = ExpectedResponse::of(&deed);
         let body = deed.lighten();
-        let frame = match frame::encode(&Order::Do { id, deed, watched }, &body) {
+        let frame = match frame::encode(&ExecutorOrder::Do { id, deed, watched }, &body) {
             Ok(frame) => frame,
             Err(error) => {
-                return promise.keep(Err(HandsError::new(Trouble::TooLarge, error.to_string())));
+                return promise.keep(Err(ExecutorError::new(ExecutorErrorKind::TooLarge, error.to_string())));
             }
         };
         let mut state = self.lock();
@@ -114,9 +114,12 @@ impl Line {
         }
         if state.queued + frame.len() > MOST_QUEUED {
             drop(state);
-            return promise.keep(Err(HandsError::new(Trouble::Exhausted, "the hands do not read any more")));
+            return promise.keep(Err(ExecutorError::new(
+                ExecutorErrorKind::Exhausted,
+                "the hands do not read any more",
+            )));
         }
-        state.asked.insert(id, Pending { asked, promise: Some(promise) });
+        state.asked.insert(id, PendingRequest { asked, promise: Some(promise) });
         self.send(state, frame);
     }
 
@@ -124,13 +127,13 @@ impl Line {
         let mut state = self.lock();
         let Some(pending) = state.asked.get_mut(&id) else { return };
         let promise = pending.promise.take();
-        if let Ok(frame) = frame::encode(&Order::Stop { id }, &[]) {
+        if let Ok(frame) = frame::encode(&ExecutorOrder::Stop { id }, &[]) {
             self.send(state, frame);
         }
         drop(promise);
     }
 
-    fn send(&self, mut state: MutexGuard<'_, State>, frame: Vec<u8>) {
+    fn send(&self, mut state: MutexGuard<'_, ChannelState>, frame: Vec<u8>) {
         state.queued += frame.len();
         state.queue.push_back(frame);
         drop(state);
@@ -155,14 +158,14 @@ impl Line {
     fn listen(&self, mut input: impl Read) {
         let mut ready = false;
         let why = loop {
-            let (report, body) = match frame::read::<Report>(&mut input) {
+            let (report, body) = match frame::read::<ExecutorReport>(&mut input) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => break "their process ended".to_owned(),
                 Err(error) => break error.to_string(),
             };
             match report {
-                Report::Ready { version: VERSION } if !ready && body.is_empty() => ready = true,
-                Report::Ready { version } => break format!("they speak version {version}"),
+                ExecutorReport::Ready { version: VERSION } if !ready && body.is_empty() => ready = true,
+                ExecutorReport::Ready { version } => break format!("they speak version {version}"),
                 _ if !ready => break "they spoke before they were ready".to_owned(),
                 report => {
                     if let Err(why) = self.hear(report, body) {
@@ -174,13 +177,13 @@ impl Line {
         self.break_off(&why);
     }
 
-    fn hear(&self, report: Report, body: Vec<u8>) -> Result<(), String> {
+    fn hear(&self, report: ExecutorReport, body: Vec<u8>) -> Result<(), String> {
         let (id, result) = match report {
-            Report::Ready { .. } => return Err("they were ready twice".to_owned()),
-            Report::Piece { id } => return self.piece(id, body),
-            Report::Failed { id, error } if body.is_empty() => (id, Err(error)),
-            Report::Failed { .. } => return Err("an error came with bytes".to_owned()),
-            Report::Done { id, mut done } => match done.restore(body) {
+            ExecutorReport::Ready { .. } => return Err("they were ready twice".to_owned()),
+            ExecutorReport::Piece { id } => return self.piece(id, body),
+            ExecutorReport::Failed { id, error } if body.is_empty() => (id, Err(error)),
+            ExecutorReport::Failed { .. } => return Err("an error came with bytes".to_owned()),
+            ExecutorReport::Done { id, mut done } => match done.restore(body) {
                 true => (id, Ok(done)),
                 false => return Err("an answer's bytes have no place in it".to_owned()),
             },
@@ -200,7 +203,7 @@ impl Line {
         let teller = {
             let state = self.lock();
             let pending = state.asked.get(&id).ok_or("they reported on what nobody asked")?;
-            pending.promise.as_ref().map(Promise::teller)
+            pending.promise.as_ref().map(RequestPromise::output_forwarder)
         };
         if let Some(teller) = teller {
             teller.piece(&text);
@@ -223,11 +226,11 @@ impl Line {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ChannelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn gone(why: &str) -> HandsError {
-    HandsError::new(Trouble::Gone, format!("the hands inside the walls are gone: {why}"))
+fn gone(why: &str) -> ExecutorError {
+    ExecutorError::new(ExecutorErrorKind::Gone, format!("the hands inside the walls are gone: {why}"))
 }

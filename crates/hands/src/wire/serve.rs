@@ -5,19 +5,19 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::frame::{self, FrameError};
-use super::message::{Load, Order, Report, VERSION};
-use crate::stop::Stop;
-use crate::{Done, HandsError, Local, Trouble};
+use super::message::{ExecutorOrder, ExecutorReport, FramePayload, VERSION};
+use crate::stop::StopSignal;
+use crate::{ExecutorError, ExecutorErrorKind, LocalExecutor, ToolResponse};
 
 /// Carries out what comes in and answers, until the channel ends or what comes makes no sense; then everything that
 /// was started is ended. The error says why, if it was not simply the end.
 pub fn serve<W: Write + Send + 'static>(
     mut input: impl Read,
     output: W,
-    local: Local,
+    local: LocalExecutor,
 ) -> Result<(), std::io::Error> {
-    let channel = Arc::new(Channel { output: Mutex::new(Some(output)), under_way: Mutex::default() });
-    channel.report(&Report::Ready { version: VERSION }, &[]);
+    let channel = Arc::new(ServedChannel { output: Mutex::new(Some(output)), under_way: Mutex::default() });
+    channel.report(&ExecutorReport::Ready { version: VERSION }, &[]);
     let local = Arc::new(local);
     let early = Arc::clone(&local);
     // The shell for the first command starts while the host is still busy with other things.
@@ -37,24 +37,27 @@ pub fn serve<W: Write + Send + 'static>(
 
 fn obey<W: Write + Send + 'static>(
     input: &mut impl Read,
-    channel: &Arc<Channel<W>>,
-    local: &Local,
+    channel: &Arc<ServedChannel<W>>,
+    local: &LocalExecutor,
 ) -> Result<(), FrameError> {
-    while let Some((order, body)) = frame::read::<Order>(input)? {
+    while let Some((order, body)) = frame::read::<ExecutorOrder>(input)? {
         match order {
-            Order::Stop { id } => channel.stop(id),
-            Order::Do { id, mut deed, watched } => {
+            ExecutorOrder::Stop { id } => channel.stop(id),
+            ExecutorOrder::Do { id, mut deed, watched } => {
                 if !deed.restore(body) {
-                    let error = HandsError::new(Trouble::Invalid, "a deed with bytes it has no place for");
-                    channel.report(&Report::Failed { id, error }, &[]);
+                    let error = ExecutorError::new(
+                        ExecutorErrorKind::Invalid,
+                        "a deed with bytes it has no place for",
+                    );
+                    channel.report(&ExecutorReport::Failed { id, error }, &[]);
                     continue;
                 }
-                let stop = Arc::new(Stop::default());
+                let stop = Arc::new(StopSignal::default());
                 channel.under_way().insert(id, Arc::clone(&stop));
                 let (pieces, answer) = (Arc::clone(channel), Arc::clone(channel));
                 let pieces = move |piece: &str| {
                     if watched {
-                        pieces.report(&Report::Piece { id }, piece.as_bytes());
+                        pieces.report(&ExecutorReport::Piece { id }, piece.as_bytes());
                     }
                 };
                 local.begin(deed, stop, Box::new(pieces), Box::new(move |result| answer.answer(id, result)));
@@ -65,30 +68,30 @@ fn obey<W: Write + Send + 'static>(
 }
 
 /// The way back, and what is under way.
-struct Channel<W> {
+struct ServedChannel<W> {
     /// `None` once it broke or ended.
     output: Mutex<Option<W>>,
-    under_way: Mutex<HashMap<u64, Arc<Stop>>>,
+    under_way: Mutex<HashMap<u64, Arc<StopSignal>>>,
 }
 
-impl<W: Write> Channel<W> {
-    fn answer(&self, id: u64, result: Result<Done, HandsError>) {
+impl<W: Write> ServedChannel<W> {
+    fn answer(&self, id: u64, result: Result<ToolResponse, ExecutorError>) {
         self.under_way().remove(&id);
         match result {
             Ok(mut done) => {
                 let body = done.lighten();
-                self.report(&Report::Done { id, done }, &body);
+                self.report(&ExecutorReport::Done { id, done }, &body);
             }
-            Err(error) => self.report(&Report::Failed { id, error }, &[]),
+            Err(error) => self.report(&ExecutorReport::Failed { id, error }, &[]),
         }
     }
 
-    fn report(&self, report: &Report, body: &[u8]) {
+    fn report(&self, report: &ExecutorReport, body: &[u8]) {
         let frame = frame::encode(report, body).or_else(|error| match report {
-            Report::Done { id, .. } => {
+            ExecutorReport::Done { id, .. } => {
                 let message = format!("the answer is too large ({error}): ask for less at once");
-                let error = HandsError::new(Trouble::TooLarge, message);
-                frame::encode(&Report::Failed { id: *id, error }, &[])
+                let error = ExecutorError::new(ExecutorErrorKind::TooLarge, message);
+                frame::encode(&ExecutorReport::Failed { id: *id, error }, &[])
             }
             _ => Err(error),
         });
@@ -117,7 +120,7 @@ impl<W: Write> Channel<W> {
         *self.output.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn under_way(&self) -> MutexGuard<'_, HashMap<u64, Arc<Stop>>> {
+    fn under_way(&self) -> MutexGuard<'_, HashMap<u64, Arc<StopSignal>>> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

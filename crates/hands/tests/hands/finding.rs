@@ -5,35 +5,35 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-use crate::support::World;
-use holon_hands::{Deed, EntryKind, Found, Search, Trouble};
+use crate::support::ExecutorWorld;
+use holon_hands::{EntryKind, ExecutorErrorKind, SearchMatches, SearchRequest, ToolRequest};
 use proptest::prelude::*;
 
-fn list(path: &str, depth: u32, limit: u64, all: bool) -> Deed {
-    Deed::List { path: path.to_owned(), depth, limit, all }
+fn list(path: &str, depth: u32, limit: u64, all: bool) -> ToolRequest {
+    ToolRequest::List { path: path.to_owned(), depth, limit, all }
 }
 
-fn glob(pattern: &str, path: &str, limit: u64, all: bool) -> Deed {
-    Deed::Glob { pattern: pattern.to_owned(), path: path.to_owned(), limit, all }
+fn glob(pattern: &str, path: &str, limit: u64, all: bool) -> ToolRequest {
+    ToolRequest::Glob { pattern: pattern.to_owned(), path: path.to_owned(), limit, all }
 }
 
-fn search(pattern: &str) -> Search {
-    Search { pattern: pattern.to_owned(), limit: 100, ..Search::default() }
+fn search(pattern: &str) -> SearchRequest {
+    SearchRequest { pattern: pattern.to_owned(), limit: 100, ..SearchRequest::default() }
 }
 
-fn paths(world: &World, deed: Deed) -> Vec<String> {
+fn paths(world: &ExecutorWorld, deed: ToolRequest) -> Vec<String> {
     world.listing(deed).entries.into_iter().map(|entry| entry.path).collect()
 }
 
-fn lines(found: &Found) -> Vec<String> {
-    let shown = |hit: &holon_hands::Hit| {
+fn lines(found: &SearchMatches) -> Vec<String> {
+    let shown = |hit: &holon_hands::SearchHit| {
         format!("{}{}{}: {}", hit.path, if hit.around { '-' } else { ':' }, hit.line, hit.text)
     };
     found.hits.iter().map(shown).collect()
 }
 
-fn project() -> World {
-    let world = World::new();
+fn project() -> ExecutorWorld {
+    let world = ExecutorWorld::new();
     world
         .write(".gitignore", "target/\n*.log\n!keep.log\n")
         .write(".env", "SECRET=needle\n")
@@ -69,8 +69,8 @@ fn folders_are_listed_in_order() {
     assert!(cut.cut && cut.entries.len() == 2);
     assert_eq!(cut.entries[0].bytes, 14);
     assert_eq!(cut.entries[1].kind, EntryKind::Folder);
-    world.refused(list("a-b.rs", 1, 1, false), Trouble::WrongKind, &["a-b.rs is no folder"]);
-    world.refused(list("nowhere", 1, 1, false), Trouble::NotFound, &["nowhere"]);
+    world.refused(list("a-b.rs", 1, 1, false), ExecutorErrorKind::WrongKind, &["a-b.rs is no folder"]);
+    world.refused(list("nowhere", 1, 1, false), ExecutorErrorKind::NotFound, &["nowhere"]);
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn files_are_found_by_glob() {
     assert_eq!(paths(&world, glob(absolute.to_str().unwrap(), "", 100, false)), ["a/b.rs"]);
     let cut = world.listing(glob("**/*", "", 1, false));
     assert!(cut.cut && cut.entries.len() == 1);
-    world.refused(glob("[", "", 1, false), Trouble::Invalid, &["`[`", "makes no sense"]);
-    world.refused(glob("/elsewhere/*", "", 1, false), Trouble::Invalid, &["absolute"]);
-    world.refused(glob("", "", 1, false), Trouble::Invalid, &["empty"]);
+    world.refused(glob("[", "", 1, false), ExecutorErrorKind::Invalid, &["`[`", "makes no sense"]);
+    world.refused(glob("/elsewhere/*", "", 1, false), ExecutorErrorKind::Invalid, &["absolute"]);
+    world.refused(glob("", "", 1, false), ExecutorErrorKind::Invalid, &["empty"]);
 }
 
 #[test]
@@ -100,44 +100,49 @@ fn lines_are_found_in_order() {
     );
     assert_eq!((found.cut, found.searched), (false, 5));
     let found =
-        world.grep(Search { ignore_case: true, path: "a".to_owned(), context: 1, ..search("NEEDLE") });
+        world.grep(SearchRequest { ignore_case: true, path: "a".to_owned(), context: 1, ..search("NEEDLE") });
     assert_eq!(
         lines(&found),
         ["a/b.rs-1: first", "a/b.rs:2: needle in b", "a/b.rs-3: last", "a/sub/public.txt:1: Needle"]
     );
-    let found = world.grep(Search { names_only: true, glob: Some("*.rs".to_owned()), ..search("needle") });
+    let found =
+        world.grep(SearchRequest { names_only: true, glob: Some("*.rs".to_owned()), ..search("needle") });
     assert_eq!(lines(&found), ["a-b.rs:0: ", "a/b.rs:0: "]);
-    let found = world.grep(Search { all: true, glob: Some("a/**".to_owned()), ..search("^needle$") });
+    let found = world.grep(SearchRequest { all: true, glob: Some("a/**".to_owned()), ..search("^needle$") });
     assert_eq!(lines(&found), ["a/sub/private.txt:1: needle"]);
-    let found = world.grep(Search { path: "a/b.rs".to_owned(), ..search("l.st") });
+    let found = world.grep(SearchRequest { path: "a/b.rs".to_owned(), ..search("l.st") });
     assert_eq!(lines(&found), ["a/b.rs:3: last"]);
-    let found = world.grep(Search { all: true, ..search("SECRET") });
+    let found = world.grep(SearchRequest { all: true, ..search("SECRET") });
     assert_eq!(lines(&found), [".env:1: SECRET=needle"]);
 }
 
 #[test]
 fn bad_patterns_are_explained() {
     let world = project();
-    world.refused(Deed::Grep(search("foo(")), Trouble::Invalid, &["foo(", "unclosed group", "literal"]);
-    world.refused(Deed::Grep(search("a\nb")), Trouble::Invalid, &["line break"]);
-    world.refused(Deed::Grep(search("")), Trouble::Invalid, &["empty"]);
     world.refused(
-        Deed::Grep(Search { path: "nope".to_owned(), ..search("x") }),
-        Trouble::NotFound,
+        ToolRequest::Grep(search("foo(")),
+        ExecutorErrorKind::Invalid,
+        &["foo(", "unclosed group", "literal"],
+    );
+    world.refused(ToolRequest::Grep(search("a\nb")), ExecutorErrorKind::Invalid, &["line break"]);
+    world.refused(ToolRequest::Grep(search("")), ExecutorErrorKind::Invalid, &["empty"]);
+    world.refused(
+        ToolRequest::Grep(SearchRequest { path: "nope".to_owned(), ..search("x") }),
+        ExecutorErrorKind::NotFound,
         &["nope"],
     );
     world.write("code", "call foo(1)\n");
-    let found = world.grep(Search { literal: true, ..search("foo(") });
+    let found = world.grep(SearchRequest { literal: true, ..search("foo(") });
     assert_eq!(lines(&found), ["code:1: call foo(1)"]);
 }
 
 #[test]
 fn limits_keep_the_first_hits() {
-    let world = World::new();
+    let world = ExecutorWorld::new();
     for file in 0..300 {
         world.write(&format!("{file:03}.txt"), "x hit\ny\nz hit\nw\n");
     }
-    let found = world.grep(Search { limit: 3, context: 1, ..search("hit") });
+    let found = world.grep(SearchRequest { limit: 3, context: 1, ..search("hit") });
     assert_eq!(
         lines(&found),
         [
@@ -150,15 +155,15 @@ fn limits_keep_the_first_hits() {
         ]
     );
     assert_eq!((found.cut, found.searched), (true, 2));
-    let found = world.grep(Search { limit: 600, ..search("hit") });
+    let found = world.grep(SearchRequest { limit: 600, ..search("hit") });
     assert_eq!((found.hits.len(), found.cut, found.searched), (600, false, 300));
-    let found = world.grep(Search { limit: 0, ..search("hit") });
+    let found = world.grep(SearchRequest { limit: 0, ..search("hit") });
     assert!(found.hits.is_empty() && found.cut);
 }
 
 #[test]
 fn long_lines_are_cut_around_the_match() {
-    let world = World::new();
+    let world = ExecutorWorld::new();
     world.write("min.js", format!("{}needle{}\n", "ü".repeat(50_000), "x".repeat(100_000)));
     let found = world.grep(search("needle"));
     let text = &found.hits[0].text;
@@ -168,7 +173,7 @@ fn long_lines_are_cut_around_the_match() {
 
 #[test]
 fn hostile_trees_are_walked() {
-    let world = World::new();
+    let world = ExecutorWorld::new();
     world.write("good.txt", "needle\n");
     for name in ["pipe.txt", ".gitignore", "sub/.ignore"] {
         std::fs::create_dir_all(world.path(name).parent().unwrap()).unwrap();
@@ -191,15 +196,15 @@ fn hostile_trees_are_walked() {
     // A link to a folder can be named, though none is followed.
     assert!(paths(&world, list("sub/up", 1, 100, false)).contains(&"sub/up/good.txt".to_owned()));
     world.refused(
-        Deed::Grep(Search { path: "pipe.txt".to_owned(), ..search("x") }),
-        Trouble::WrongKind,
+        ToolRequest::Grep(SearchRequest { path: "pipe.txt".to_owned(), ..search("x") }),
+        ExecutorErrorKind::WrongKind,
         &["FIFO"],
     );
 }
 
 #[test]
 fn a_very_large_folder_is_no_trouble() {
-    let world = World::new();
+    let world = ExecutorWorld::new();
     for number in 0..10_000 {
         std::fs::File::create(world.path(&format!("{number:05}"))).unwrap();
     }
@@ -219,7 +224,7 @@ proptest! {
         files in prop::collection::btree_set("[a-c.!-]{0,2}[a-c]/?[a-c-]{0,2}[a-c]", 1..40),
         limit in 1_u64..30,
     ) {
-        let world = World::new();
+        let world = ExecutorWorld::new();
         let mut made = BTreeSet::new();
         for file in &files {
             let path = world.path(file);
@@ -231,12 +236,12 @@ proptest! {
         }
         let expected: Vec<String> = made.into_iter().collect();
         prop_assert_eq!(&paths(&world, glob("**/*", "", 1000, true)), &expected);
-        let found = world.grep(Search { all: true, limit, ..search("hit") });
+        let found = world.grep(SearchRequest { all: true, limit, ..search("hit") });
         let hits: Vec<String> = found.hits.iter().map(|hit| hit.path.clone()).collect();
         let first: Vec<String> = expected.iter().take(limit as usize).cloned().collect();
         prop_assert_eq!(hits, first);
         prop_assert_eq!(found.cut, expected.len() as u64 > limit);
-        prop_assert_eq!(world.grep(Search { all: true, limit, ..search("hit") }), found);
+        prop_assert_eq!(world.grep(SearchRequest { all: true, limit, ..search("hit") }), found);
         let all = paths(&world, list("", 9, 1000, true));
         prop_assert!(all.iter().zip(all.iter().skip(1)).all(|(a, b)| a != b));
     }

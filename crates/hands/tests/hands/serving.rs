@@ -8,9 +8,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::support::{Life, World, begin, lives, local, poll_once, wait};
+use crate::support::{CommandLife, ExecutorWorld, begin, lives, local, poll_once, wait};
 use holon_hands::{
-    Deed, Done, Expectation, HANDS_NAME, Hands, Outcome, Remote, Run, Trouble, become_hands_if_asked, serve,
+    CommandOutcome, CommandRequest, ExecutorErrorKind, FileExpectation, HANDS_NAME, RemoteExecutor,
+    ToolExecutor, ToolRequest, ToolResponse, become_hands_if_asked, serve,
 };
 use proptest::prelude::*;
 
@@ -57,54 +58,64 @@ fn process(folder: &Path) -> (Child, ChildStdin, ChildStdout) {
     (child, input, output)
 }
 
-struct Far {
-    world: World,
+struct FarExecutor {
+    world: ExecutorWorld,
     child: Child,
 }
 
-fn far() -> Far {
+fn far() -> FarExecutor {
     let mut started = None;
-    let world = World::with(|dir| {
+    let world = ExecutorWorld::with(|dir| {
         let (child, input, output) = process(dir);
         started = Some(child);
-        Box::new(Remote::over(output, input).unwrap())
+        Box::new(RemoteExecutor::over(output, input).unwrap())
     });
-    Far { world, child: started.unwrap() }
+    FarExecutor { world, child: started.unwrap() }
 }
 
-fn run(line: &str) -> Deed {
-    Deed::Run(Run { line: line.to_owned(), max_bytes: 10_000, timeout_ms: 60_000, ..Run::default() })
+fn run(line: &str) -> ToolRequest {
+    ToolRequest::Run(CommandRequest {
+        line: line.to_owned(),
+        max_bytes: 10_000,
+        timeout_ms: 60_000,
+        ..CommandRequest::default()
+    })
 }
 
 /// Hands in this process, at the other end of a socket.
-fn near(dir: &Path) -> Remote {
+fn near(dir: &Path) -> RemoteExecutor {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let local = local(dir);
     std::thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, local));
-    Remote::over_stream(ours).unwrap()
+    RemoteExecutor::over_stream(ours).unwrap()
 }
 
 #[test]
 fn all_kinds_of_deeds_travel() {
-    let Far { world, mut child } = far();
+    let FarExecutor { world, mut child } = far();
     let bytes: Vec<u8> = (0..=255).cycle().take(3 << 20).collect();
-    let store = Deed::Store {
+    let store = ToolRequest::Store {
         path: "big".to_owned(),
         bytes: bytes.clone(),
-        expect: Expectation::Absent,
+        expect: FileExpectation::Absent,
         executable: Some(true),
     };
-    assert!(matches!(world.doing(store).unwrap(), Done::Stored(_)));
-    let Done::Bytes(file) = world.doing(Deed::Load { path: "big".to_owned(), max_bytes: 4 << 20 }).unwrap()
+    assert!(matches!(world.doing(store).unwrap(), ToolResponse::Stored(_)));
+    let ToolResponse::Bytes(file) =
+        world.doing(ToolRequest::Load { path: "big".to_owned(), max_bytes: 4 << 20 }).unwrap()
     else {
         panic!()
     };
     assert!(file.bytes == bytes && file.executable);
     let ran = world.run("echo ü; echo $FROM_OUTSIDE; cat");
-    assert_eq!((ran.output.as_str(), ran.outcome), ("ü\nyes\n", Outcome::Exit(0)));
-    world.refused(Deed::Load { path: "bog".to_owned(), max_bytes: 1 }, Trouble::NotFound, &["big"]);
+    assert_eq!((ran.output.as_str(), ran.outcome), ("ü\nyes\n", CommandOutcome::Exit(0)));
+    world.refused(
+        ToolRequest::Load { path: "bog".to_owned(), max_bytes: 1 },
+        ExecutorErrorKind::NotFound,
+        &["big"],
+    );
     let job = world.start("read x; echo $x");
-    world.doing(Deed::Feed { job, bytes: b"fed\n".to_vec(), end: true }).unwrap();
+    world.doing(ToolRequest::Feed { job, bytes: b"fed\n".to_vec(), end: true }).unwrap();
     assert_eq!(world.look(job, 60_000).output, "fed\n");
     drop(world);
     assert!(child.wait().unwrap().success());
@@ -112,7 +123,7 @@ fn all_kinds_of_deeds_travel() {
 
 #[test]
 fn commands_cannot_reach_the_channel() {
-    let Far { world, .. } = far();
+    let FarExecutor { world, .. } = far();
     let ran = world.run("readlink /proc/$$/fd/0");
     assert_eq!(ran.output, "/dev/null\n");
     // A command has no more descriptors than one that was started from here.
@@ -128,13 +139,18 @@ fn commands_cannot_reach_the_channel() {
 
 #[test]
 fn the_waiting_shell_may_be_killed() {
-    let Far { world, .. } = far();
+    let FarExecutor { world, .. } = far();
     for _ in 0..10 {
         // Ends every other shell of these hands, the waiting one among them, in a shell that did not wait.
         let line =
             "for p in $(cat /proc/$PPID/task/*/children 2>&-); do [ $p = $$ ] || kill -9 $p; done; echo did";
         let env = [("X".to_owned(), String::new())].into();
-        let ran = world.run_as(Run { line: line.to_owned(), env, max_bytes: 1000, ..Run::default() });
+        let ran = world.run_as(CommandRequest {
+            line: line.to_owned(),
+            env,
+            max_bytes: 1000,
+            ..CommandRequest::default()
+        });
         assert_eq!(ran.output, "did\n");
         assert_eq!(world.run("echo still here").output, "still here\n");
     }
@@ -142,20 +158,20 @@ fn the_waiting_shell_may_be_killed() {
 
 #[test]
 fn a_file_in_a_locked_folder_is_written_in_place() {
-    let Far { world, .. } = far();
+    let FarExecutor { world, .. } = far();
     let lock =
         |mode| std::fs::set_permissions(world.path("locked"), PermissionsExt::from_mode(mode)).unwrap();
     world.write("locked/file", "a longer text than what comes");
     std::fs::set_permissions(world.path("locked/file"), PermissionsExt::from_mode(0o666)).unwrap();
     lock(0o555);
-    let store = |path: &str| Deed::Store {
+    let store = |path: &str| ToolRequest::Store {
         path: path.to_owned(),
         bytes: b"short".to_vec(),
-        expect: Expectation::Any,
+        expect: FileExpectation::Any,
         executable: None,
     };
     world.doing(store("locked/file")).unwrap();
-    world.refused(store("locked/new"), Trouble::Denied, &["locked/new"]);
+    world.refused(store("locked/new"), ExecutorErrorKind::Denied, &["locked/new"]);
     lock(0o755);
     assert_eq!(world.content("locked/file"), "short");
     assert_eq!(std::fs::read_dir(world.path("locked")).unwrap().count(), 1);
@@ -163,15 +179,15 @@ fn a_file_in_a_locked_folder_is_written_in_place() {
 
 #[test]
 fn a_command_that_kills_the_hands_is_the_end_of_them() {
-    let Far { world, mut child } = far();
-    world.refused(run("kill -9 $PPID"), Trouble::Gone, &["gone"]);
-    world.refused(run("true"), Trouble::Gone, &["their process ended"]);
+    let FarExecutor { world, mut child } = far();
+    world.refused(run("kill -9 $PPID"), ExecutorErrorKind::Gone, &["gone"]);
+    world.refused(run("true"), ExecutorErrorKind::Gone, &["their process ended"]);
     assert!(!child.wait().unwrap().success());
 }
 
 #[test]
 fn the_end_of_the_channel_ends_commands_and_jobs() {
-    let Far { mut world, mut child } = far();
+    let FarExecutor { mut world, mut child } = far();
     ["job", "command"].iter().for_each(|name| world.fifo(name));
     world.start(&lives("job"));
     let mut doing = world.hands.carry_out(run(&lives("command")), None);
@@ -179,13 +195,13 @@ fn the_end_of_the_channel_ends_commands_and_jobs() {
     let all = ["job", "command"].map(|name| world.life(name));
     drop(doing);
     world.hands = Box::new(local(world.dir.path()));
-    all.into_iter().for_each(Life::wait_for_end);
+    all.into_iter().for_each(CommandLife::wait_for_end);
     assert!(child.wait().unwrap().success());
 }
 
 #[test]
 fn a_given_up_command_is_ended_far_away() {
-    let world = World::with(|dir| Box::new(near(dir)));
+    let world = ExecutorWorld::with(|dir| Box::new(near(dir)));
     world.fifo("alive");
     let mut doing = world.hands.carry_out(run(&lives("alive")), None);
     begin(doing.as_mut());
@@ -203,20 +219,23 @@ fn a_channel_that_breaks_in_the_middle_ends_the_command() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let far = local(dir.path());
     let serving = std::thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, far));
-    let world = World { hands: Box::new(Remote::over_stream(ours.try_clone().unwrap()).unwrap()), dir };
+    let world = ExecutorWorld {
+        hands: Box::new(RemoteExecutor::over_stream(ours.try_clone().unwrap()).unwrap()),
+        dir,
+    };
     world.fifo("alive");
     let mut doing = world.hands.carry_out(run(&lives("alive")), None);
     begin(doing.as_mut());
     let life = world.life("alive");
     ours.shutdown(std::net::Shutdown::Both).unwrap();
-    assert_eq!(wait(doing).unwrap_err().trouble, Trouble::Gone);
+    assert_eq!(wait(doing).unwrap_err().trouble, ExecutorErrorKind::Gone);
     life.wait_for_end();
     assert!(serving.join().unwrap().is_ok());
 }
 
 #[test]
 fn pieces_travel_while_the_command_runs() {
-    let world = World::with(|dir| Box::new(near(dir)));
+    let world = ExecutorWorld::with(|dir| Box::new(near(dir)));
     world.fifo("go");
     let go = world.path("go");
     let mut heard = String::new();
@@ -232,25 +251,25 @@ fn pieces_travel_while_the_command_runs() {
 
 #[test]
 fn many_deeds_at_once_are_answered_each_with_its_own() {
-    let world = World::with(|dir| Box::new(near(dir)));
+    let world = ExecutorWorld::with(|dir| Box::new(near(dir)));
     for number in 0..40 {
         world.write(&format!("f{number}"), format!("content {number}"));
     }
-    let load = |number| Deed::Load { path: format!("f{number}"), max_bytes: 100 };
+    let load = |number| ToolRequest::Load { path: format!("f{number}"), max_bytes: 100 };
     let mut all: Vec<_> = (0..40).map(|number| world.hands.carry_out(load(number), None)).collect();
     // All are begun before the first is waited for.
     let mut early: Vec<_> = all.iter_mut().map(|doing| poll_once(doing.as_mut())).collect();
     for (number, doing) in all.into_iter().enumerate().rev() {
         let result = early[number].take().unwrap_or_else(|| wait(doing));
-        let Done::Bytes(file) = result.unwrap() else { panic!() };
+        let ToolResponse::Bytes(file) = result.unwrap() else { panic!() };
         assert_eq!(file.bytes, format!("content {number}").into_bytes());
     }
 }
 
 /// A far side that says these bytes, whatever it is told.
-fn says(bytes: Vec<u8>) -> (Remote, UnixStream) {
+fn says(bytes: Vec<u8>) -> (RemoteExecutor, UnixStream) {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
-    let remote = Remote::over_stream(ours).unwrap();
+    let remote = RemoteExecutor::over_stream(ours).unwrap();
     let _ = theirs.write_all(&bytes);
     (remote, theirs)
 }
@@ -266,10 +285,10 @@ fn a_lying_far_side_is_cut_off() {
     let check = |said: Vec<u8>, why: &str| {
         let (remote, theirs) = says(said);
         let error = wait(remote.carry_out(run("true"), None)).unwrap_err();
-        assert_eq!(error.trouble, Trouble::Gone);
+        assert_eq!(error.trouble, ExecutorErrorKind::Gone);
         assert!(error.message.contains(why), "{} is not about {why}", error.message);
         let error = wait(remote.carry_out(run("true"), None)).unwrap_err();
-        assert!(error.trouble == Trouble::Gone && remote.gone().is_some());
+        assert!(error.trouble == ExecutorErrorKind::Gone && remote.gone().is_some());
         drop(theirs);
     };
     let after = |head: &str, body: &[u8]| [ready(), frame(head, body)].concat();
@@ -289,9 +308,9 @@ fn an_answer_must_fit_its_question() {
     // Answers the first order with this, whatever it was.
     let check = |head: &str, body: &[u8]| {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let remote = Remote::over_stream(ours).unwrap();
+        let remote = RemoteExecutor::over_stream(ours).unwrap();
         theirs.write_all(&frame(r#"{"ready":{"version":1}}"#, b"")).unwrap();
-        let mut doing = remote.carry_out(Deed::Load { path: "x".to_owned(), max_bytes: 4 }, None);
+        let mut doing = remote.carry_out(ToolRequest::Load { path: "x".to_owned(), max_bytes: 4 }, None);
         begin(doing.as_mut());
         theirs.read_exact(&mut [0; 8]).unwrap();
         theirs.write_all(&frame(head, body)).unwrap();
@@ -299,11 +318,17 @@ fn an_answer_must_fit_its_question() {
     };
     let bytes = r#"{"done":{"id":1,"done":{"bytes":{"bytes":[],"sha256":"","executable":false}}}}"#;
     assert!(check(bytes, b"four").is_ok());
-    assert_eq!(check(bytes, b"fives").unwrap_err().trouble, Trouble::Gone);
-    assert_eq!(check(r#"{"done":{"id":1,"done":"nothing"}}"#, b"").unwrap_err().trouble, Trouble::Gone);
-    assert_eq!(check(r#"{"done":{"id":1,"done":"nothing"}}"#, b"x").unwrap_err().trouble, Trouble::Gone);
+    assert_eq!(check(bytes, b"fives").unwrap_err().trouble, ExecutorErrorKind::Gone);
+    assert_eq!(
+        check(r#"{"done":{"id":1,"done":"nothing"}}"#, b"").unwrap_err().trouble,
+        ExecutorErrorKind::Gone
+    );
+    assert_eq!(
+        check(r#"{"done":{"id":1,"done":"nothing"}}"#, b"x").unwrap_err().trouble,
+        ExecutorErrorKind::Gone
+    );
     let failed = r#"{"failed":{"id":1,"error":{"trouble":"denied","message":"no"}}}"#;
-    assert_eq!(check(failed, b"").unwrap_err().trouble, Trouble::Denied);
+    assert_eq!(check(failed, b"").unwrap_err().trouble, ExecutorErrorKind::Denied);
 }
 
 #[test]
@@ -312,7 +337,7 @@ fn a_far_side_that_never_answers_only_costs_its_own_deeds() {
     let mut doing = remote.carry_out(run("true"), None);
     begin(doing.as_mut());
     // Nor does it read: what is too much is refused instead of waited for.
-    let big = || Deed::Feed { job: holon_hands::JobId(1), bytes: vec![0; 60 << 20], end: false };
+    let big = || ToolRequest::Feed { job: holon_hands::JobId(1), bytes: vec![0; 60 << 20], end: false };
     let mut first = remote.carry_out(big(), None);
     begin(first.as_mut());
     let (mut refused, mut waiting) = (None, Vec::new());
@@ -323,9 +348,9 @@ fn a_far_side_that_never_answers_only_costs_its_own_deeds() {
         }
         waiting.push(more);
     }
-    assert_eq!(refused, Some(Trouble::Exhausted));
+    assert_eq!(refused, Some(ExecutorErrorKind::Exhausted));
     drop(theirs);
-    assert_eq!(wait(doing).unwrap_err().trouble, Trouble::Gone);
+    assert_eq!(wait(doing).unwrap_err().trouble, ExecutorErrorKind::Gone);
 }
 
 #[test]
@@ -346,6 +371,6 @@ proptest! {
         let said = if ready { [frame(r#"{"ready":{"version":1}}"#, b""), bytes].concat() } else { bytes };
         let (remote, theirs) = says(said);
         drop(theirs);
-        prop_assert_eq!(wait(remote.carry_out(run("true"), None)).unwrap_err().trouble, Trouble::Gone);
+        prop_assert_eq!(wait(remote.carry_out(run("true"), None)).unwrap_err().trouble, ExecutorErrorKind::Gone);
     }
 }

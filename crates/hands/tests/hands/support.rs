@@ -9,12 +9,13 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
 use holon_hands::{
-    Deed, Done, Found, Hands, HandsError, JobId, Listing, Local, Look, Ran, Run, Search, Trouble,
+    CommandRequest, CommandResult, ExecutorError, ExecutorErrorKind, FolderListing, JobId, JobReport,
+    LocalExecutor, SearchMatches, SearchRequest, ToolExecutor, ToolRequest, ToolResponse,
 };
 
-struct Unpark(Thread);
+struct ThreadWaker(Thread);
 
-impl Wake for Unpark {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
@@ -23,7 +24,7 @@ impl Wake for Unpark {
 /// Waits for a future on this thread.
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return value;
@@ -46,18 +47,18 @@ pub(crate) fn begin<T>(future: Pin<&mut (impl Future<Output = T> + ?Sized)>) {
 }
 
 /// A workspace with hands for it.
-pub(crate) struct World {
+pub(crate) struct ExecutorWorld {
     // The hands go first: they end what still runs in the folder.
-    pub(crate) hands: Box<dyn Hands>,
+    pub(crate) hands: Box<dyn ToolExecutor>,
     pub(crate) dir: tempfile::TempDir,
 }
 
-impl World {
+impl ExecutorWorld {
     pub(crate) fn new() -> Self {
         Self::with(|dir| Box::new(local(dir)))
     }
 
-    pub(crate) fn with(hands: impl FnOnce(&Path) -> Box<dyn Hands>) -> Self {
+    pub(crate) fn with(hands: impl FnOnce(&Path) -> Box<dyn ToolExecutor>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("w")).unwrap();
         Self { hands: hands(dir.path()), dir }
@@ -78,13 +79,13 @@ impl World {
         String::from_utf8(std::fs::read(self.path(name)).unwrap()).unwrap()
     }
 
-    pub(crate) fn doing(&self, deed: Deed) -> Result<Done, HandsError> {
+    pub(crate) fn doing(&self, deed: ToolRequest) -> Result<ToolResponse, ExecutorError> {
         wait(self.hands.carry_out(deed, None))
     }
 
     /// A deed that must fail like this, in words that hold these parts.
     #[track_caller]
-    pub(crate) fn refused(&self, deed: Deed, trouble: Trouble, parts: &[&str]) {
+    pub(crate) fn refused(&self, deed: ToolRequest, trouble: ExecutorErrorKind, parts: &[&str]) {
         let error = self.doing(deed.clone()).expect_err(&format!("{deed:?} was done"));
         assert_eq!(error.trouble, trouble, "{}", error.message);
         for part in parts {
@@ -93,46 +94,49 @@ impl World {
     }
 
     #[track_caller]
-    pub(crate) fn run(&self, line: &str) -> Ran {
-        self.run_as(Run { line: line.to_owned(), max_bytes: 10_000, ..Run::default() })
+    pub(crate) fn run(&self, line: &str) -> CommandResult {
+        self.run_as(CommandRequest { line: line.to_owned(), max_bytes: 10_000, ..CommandRequest::default() })
     }
 
     #[track_caller]
-    pub(crate) fn run_as(&self, run: Run) -> Ran {
-        match self.doing(Deed::Run(run)).unwrap() {
-            Done::Ran(ran) => ran,
+    pub(crate) fn run_as(&self, run: CommandRequest) -> CommandResult {
+        match self.doing(ToolRequest::Run(run)).unwrap() {
+            ToolResponse::Ran(ran) => ran,
             other => panic!("{other:?}"),
         }
     }
 
     #[track_caller]
     pub(crate) fn start(&self, line: &str) -> JobId {
-        match self.doing(Deed::Start(Run { line: line.to_owned(), ..Run::default() })).unwrap() {
-            Done::Started(id) => id,
+        match self
+            .doing(ToolRequest::Start(CommandRequest { line: line.to_owned(), ..CommandRequest::default() }))
+            .unwrap()
+        {
+            ToolResponse::Started(id) => id,
             other => panic!("{other:?}"),
         }
     }
 
     #[track_caller]
-    pub(crate) fn look(&self, job: JobId, wait_ms: u64) -> Look {
-        match self.doing(Deed::Look { job, wait_ms, max_bytes: 10_000 }).unwrap() {
-            Done::Look(look) => look,
+    pub(crate) fn look(&self, job: JobId, wait_ms: u64) -> JobReport {
+        match self.doing(ToolRequest::Look { job, wait_ms, max_bytes: 10_000 }).unwrap() {
+            ToolResponse::Look(look) => look,
             other => panic!("{other:?}"),
         }
     }
 
     #[track_caller]
-    pub(crate) fn grep(&self, search: Search) -> Found {
-        match self.doing(Deed::Grep(search)).unwrap() {
-            Done::Found(found) => found,
+    pub(crate) fn grep(&self, search: SearchRequest) -> SearchMatches {
+        match self.doing(ToolRequest::Grep(search)).unwrap() {
+            ToolResponse::Found(found) => found,
             other => panic!("{other:?}"),
         }
     }
 
     #[track_caller]
-    pub(crate) fn listing(&self, deed: Deed) -> Listing {
+    pub(crate) fn listing(&self, deed: ToolRequest) -> FolderListing {
         match self.doing(deed).unwrap() {
-            Done::Listing(listing) => listing,
+            ToolResponse::Listing(listing) => listing,
             other => panic!("{other:?}"),
         }
     }
@@ -150,16 +154,16 @@ pub(crate) fn lives(fifo: &str) -> String {
 }
 
 /// The life of a [`lives`] command, which has begun.
-pub(crate) struct Life(std::fs::File);
+pub(crate) struct CommandLife(std::fs::File);
 
-impl World {
+impl ExecutorWorld {
     /// Waits until the command is there.
-    pub(crate) fn life(&self, fifo: &str) -> Life {
-        Life(std::fs::File::open(self.path(fifo)).unwrap())
+    pub(crate) fn life(&self, fifo: &str) -> CommandLife {
+        CommandLife(std::fs::File::open(self.path(fifo)).unwrap())
     }
 }
 
-impl Life {
+impl CommandLife {
     /// Waits until it and everything it started are gone.
     pub(crate) fn wait_for_end(mut self) {
         assert_eq!(self.0.read(&mut [0]).unwrap(), 0);
@@ -167,8 +171,8 @@ impl Life {
 }
 
 /// Hands for the folder `w` in this one.
-pub(crate) fn local(dir: &Path) -> Local {
-    Local::new(dir.join("w")).keep_output_in(dir.join("kept"))
+pub(crate) fn local(dir: &Path) -> LocalExecutor {
+    LocalExecutor::new(dir.join("w")).keep_output_in(dir.join("kept"))
 }
 
 /// Waits until no process has this number any more, or only a dead one that nobody has waited for.

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holon_core::event::Body;
-use holon_core::outcome::Outcome;
-use holon_host::contained::{self, Folders};
+use holon_core::event::EventBody;
+use holon_core::outcome::RunOutcome;
+use holon_host::contained::{self, ContractFolders};
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::{self, Session};
 use crate::terminal::visible;
 
@@ -23,17 +23,17 @@ are in this process: the container is the wall. Exit codes: 0 success, 1 failure
 /// Be the agent in a container: the native one, with the container as the wall
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct AdapterArgs {
     /// Answer from this cassette instead of a model
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let folders = Folders::from_env(&session::variable);
+pub(crate) fn run(args: &AdapterArgs, session: &Session) -> CommandExit {
+    let folders = ContractFolders::from_env(&session::variable);
     if !folders.input.join("spec.yaml").exists() {
         let message = format!("there is no {}", folders.input.join("spec.yaml").display());
-        return Err(Failure::config(message).hint(
+        return Err(CliFailure::config(message).hint(
             "this command is for a container that `holon run --image` started; for a run of your own: holon run",
         ));
     }
@@ -42,13 +42,13 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let commands =
         std::env::vars_os().filter(|(name, _)| !secret.iter().any(|(known, _)| name == known.as_str()));
     let terminal = session.terminal.clone();
-    let watcher = move |body: Body| match body {
-        Body::MessageDelta { text } => drop(terminal.print(visible(&text))),
-        Body::ToolProposed { tool, summary, .. } => {
+    let watcher = move |body: EventBody| match body {
+        EventBody::MessageDelta { text } => drop(terminal.print(visible(&text))),
+        EventBody::ToolProposed { tool, summary, .. } => {
             let what = visible(&summary.unwrap_or_default());
             drop(terminal.print(format!("\n> {} {what}\n", visible(&tool))));
         }
-        Body::Warning { message } => terminal.say(&format!("warning: {}", visible(&message))),
+        EventBody::Warning { message } => terminal.say(&format!("warning: {}", visible(&message))),
         _ => {}
     };
     let said =
@@ -57,8 +57,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         session.terminal.say(&format!("holon adapter: {}", visible(problem)));
     }
     Ok(match said.outcome {
-        Outcome::Success => ExitCode::SUCCESS,
-        Outcome::Failure => ExitCode::FAILURE,
-        Outcome::NeedsHuman => ExitCode::from(2),
+        RunOutcome::Success => ExitCode::SUCCESS,
+        RunOutcome::Failure => ExitCode::FAILURE,
+        RunOutcome::NeedsHuman => ExitCode::from(2),
     })
 }

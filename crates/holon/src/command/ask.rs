@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use holon_core::Outcome;
-use holon_core::artifact::orchestration::Graph;
-use holon_core::event::{Body, Event};
-use holon_flow::{Call, Dispatcher};
-use holon_host::{Finished, RunContext, RunRequest};
+use holon_core::RunOutcome;
+use holon_core::artifact::orchestration::OrchestrationGraph;
+use holon_core::event::{EventBody, RunEvent};
+use holon_flow::{DispatchCall, Dispatcher};
+use holon_host::{FinishedRun, RunContext, RunRequest};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::run;
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 use crate::show::summary;
 use crate::stop;
-use crate::terminal::{Style, Terminal, visible};
+use crate::terminal::{Terminal, TextStyle, visible};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,7 +37,7 @@ Exit codes: 0 an answer, 1 none, 64 the command line is wrong; those of `holon r
 /// `holon "goal"` would: one task after the other in its own mode, assessed, with a patch as the result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct AskArgs {
     /// The question
     #[arg(value_name = "QUESTION")]
     question: String,
@@ -75,9 +75,9 @@ const SURPRISING: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 const MAX_INPUT: u64 = 16 << 20;
 
 /// Asks, and prints the answer while it comes.
-pub(crate) fn run(args: Args, session: &Session) -> Done {
+pub(crate) fn run(args: AskArgs, session: &Session) -> CommandExit {
     if args.question.trim().is_empty() {
-        return Err(Failure::user(
+        return Err(CliFailure::user(
             "the question is empty",
             "ask something: holon ask \"Where is it parsed?\"",
         ));
@@ -106,25 +106,25 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     let mut message = String::new();
     let cancel = stop::on_signals()?;
     let terminal = session.terminal.clone();
-    let mut tell = |event: &Event| match &event.body {
-        Body::ToolProposed { tool, summary, .. } if !args.quiet => {
+    let mut tell = |event: &RunEvent| match &event.body {
+        EventBody::ToolProposed { tool, summary, .. } if !args.quiet => {
             let what = visible(summary.as_deref().unwrap_or_default()).replace('\n', " ");
-            terminal.say(&terminal.stderr.paint(Style::Dim, format!("> {tool} {what}").trim_end()));
+            terminal.say(&terminal.stderr.paint(TextStyle::Dim, format!("> {tool} {what}").trim_end()));
         }
-        Body::ModelWaiting { reason, .. } => terminal.say(&visible(reason)),
-        Body::MessageDelta { text } if args.whole => message.push_str(text),
-        Body::MessageRestarted {} if args.whole => message.clear(),
+        EventBody::ModelWaiting { reason, .. } => terminal.say(&visible(reason)),
+        EventBody::MessageDelta { text } if args.whole => message.push_str(text),
+        EventBody::MessageRestarted {} if args.whole => message.clear(),
         // What is printed stays printed.
-        Body::MessageRestarted {} => terminal.say("the answer was cut off; it is asked for again"),
-        Body::ModelAnswered { error: Some(_), .. } => message.clear(),
-        Body::ModelAnswered { .. } if !message.is_empty() => {
+        EventBody::MessageRestarted {} => terminal.say("the answer was cut off; it is asked for again"),
+        EventBody::ModelAnswered { error: Some(_), .. } => message.clear(),
+        EventBody::ModelAnswered { .. } if !message.is_empty() => {
             print(&format!("{}\n", message.trim_end_matches('\n')));
             message.clear();
         }
         _ => {}
     };
     let dispatcher = Dispatcher::new(session.places()?);
-    let call = Call::new(host.plan(&request)?);
+    let call = DispatchCall::new(host.plan(&request)?);
     let context = RunContext { words: heard, ..RunContext::new(&mut tell, &cancel) };
     let finished = dispatcher.dispatch(call, &host, context)?.finished;
     let reason = summary::reason(&finished.manifest, session.terminal.stderr);
@@ -147,14 +147,14 @@ fn print(words: &str) {
 }
 
 /// The plan that was handed over besides the answer, if it is sound and names edits.
-fn edits(finished: &Finished) -> Option<Graph> {
+fn edits(finished: &FinishedRun) -> Option<OrchestrationGraph> {
     let manifest = &finished.manifest;
     let sound = manifest.artifacts.iter().any(|row| row.path == PLAN && row.valid);
-    if manifest.outcome != Outcome::Success || !sound {
+    if manifest.outcome != RunOutcome::Success || !sound {
         return None;
     }
     let bytes = std::fs::read(finished.folder.join("output").join(PLAN)).ok()?;
-    let plan: Graph = serde_json::from_slice(&bytes).ok()?;
+    let plan: OrchestrationGraph = serde_json::from_slice(&bytes).ok()?;
     (plan.check().is_empty() && plan.names_edits()).then_some(plan)
 }
 
@@ -175,7 +175,7 @@ fn words(request: &RunRequest) -> Vec<OsString> {
 }
 
 /// What was piped in, as a file to hand on.
-fn piped(session: &Session) -> Result<Option<tempfile::NamedTempFile>, Failure> {
+fn piped(session: &Session) -> Result<Option<tempfile::NamedTempFile>, CliFailure> {
     let stdin = std::io::stdin();
     // Only a pipe or a file has something to say; a closed or inherited stream must not be waited for.
     let kind = rustix::fs::fstat(&stdin).map(|s| rustix::fs::FileType::from_raw_mode(s.st_mode));
@@ -193,9 +193,12 @@ fn piped(session: &Session) -> Result<Option<tempfile::NamedTempFile>, Failure> 
             .say("waiting for the end of standard input; with `< /dev/null` the question is asked alone");
     }
     let read = stdin.lock().take(MAX_INPUT + 1).read_to_end(&mut text);
-    read.map_err(|e| Failure::config(format!("cannot read standard input: {e}")))?;
+    read.map_err(|e| CliFailure::config(format!("cannot read standard input: {e}")))?;
     if text.len() as u64 > MAX_INPUT {
-        return Err(Failure::user("more than 16 MiB on standard input", "give large files with --context"));
+        return Err(CliFailure::user(
+            "more than 16 MiB on standard input",
+            "give large files with --context",
+        ));
     }
     if text.is_empty() {
         return Ok(None);
@@ -204,7 +207,7 @@ fn piped(session: &Session) -> Result<Option<tempfile::NamedTempFile>, Failure> 
         .prefix("stdin-")
         .suffix(".txt")
         .tempfile()
-        .map_err(Failure::io("make a file in", &temp))?;
-    file.write_all(&text).map_err(Failure::io("write", file.path()))?;
+        .map_err(CliFailure::io("make a file in", &temp))?;
+    file.write_all(&text).map_err(CliFailure::io("write", file.path()))?;
     Ok(Some(file))
 }

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use holon_attest::{Envelope, SigningKey, Statement};
+use holon_attest::{DsseEnvelope, RunStatement, SigningKey};
 use holon_core::manifest::Manifest;
-use holon_flow::verify::{Layout, RunEvidence, gather, verify_manifest};
-use holon_publish::Output;
+use holon_flow::verify::{EvidenceLayout, RunEvidence, gather, verify_manifest};
+use holon_publish::VerifiedOutput;
 
-use super::runs::{Whose, place_of};
-use crate::Done;
-use crate::failure::Failure;
+use super::runs::{RunsWorkspaceArgs, place_of};
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 use crate::terminal::visible;
 
@@ -30,7 +30,7 @@ pub(crate) const FILE: &str = "attestation.json";
 #[command(
     after_help = "Exit codes: 0 signed, 2 the manifest says what is false, 1 it cannot be done.\n\nExamples:\n  holon attest last --key ~/.ssh/id_ed25519\n  holon attest ./out --key ~/.ssh/id_ed25519.pub       through ssh-agent\n  holon verify ./out --policy standard --signer ~/.ssh/id_ed25519.pub"
 )]
-pub(crate) struct Args {
+pub(crate) struct AttestArgs {
     /// A run (its id, the beginning or end of it, `last`, FLOW/STEP), or a folder that --out wrote
     #[arg(value_name = "RUN|FOLDER")]
     what: String,
@@ -41,11 +41,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    whose: Whose,
+    whose: RunsWorkspaceArgs,
 }
 
 /// Verifies, signs and writes.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &AttestArgs, session: &Session) -> CommandExit {
     let places = session.places()?;
     let folder = place_of(&args.what, &args.whose, session, &places)?;
     let evidence = gather(&places, &folder)?;
@@ -61,8 +61,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     }
     let target = args.out.clone().map_or_else(|| beside(&evidence, &folder), Ok)?;
     let key = SigningKey::read(&args.key)?;
-    let envelope = Envelope::seal(&statement(&evidence, &folder)?, &key)?;
-    fs::write(&target, envelope.to_json()).map_err(Failure::io("write", &target))?;
+    let envelope = DsseEnvelope::seal(&statement(&evidence, &folder)?, &key)?;
+    fs::write(&target, envelope.to_json()).map_err(CliFailure::io("write", &target))?;
     session.terminal.say(&format!(
         "signed by {} for {}: {}",
         key.public().id(),
@@ -72,35 +72,35 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn statement(evidence: &RunEvidence, folder: &Path) -> Result<Statement, Failure> {
+fn statement(evidence: &RunEvidence, folder: &Path) -> Result<RunStatement, CliFailure> {
     let path = match evidence.layout {
-        Layout::Store => folder.join("output/manifest.json"),
-        Layout::Copy => folder.join("manifest.json"),
+        EvidenceLayout::Store => folder.join("output/manifest.json"),
+        EvidenceLayout::Copy => folder.join("manifest.json"),
     };
-    let bytes = fs::read(&path).map_err(Failure::io("read", &path))?;
+    let bytes = fs::read(&path).map_err(CliFailure::io("read", &path))?;
     // Read once more: what is signed is what was verified.
     let manifest: Option<Manifest> = serde_json::from_slice(&bytes).ok();
     if manifest.as_ref() != Some(&evidence.manifest) {
         return Err(
-            Failure::config(format!("{} changed while it was read", path.display())).hint("try again")
+            CliFailure::config(format!("{} changed while it was read", path.display())).hint("try again")
         );
     }
-    Ok(Statement::about(&bytes)?)
+    Ok(RunStatement::about(&bytes)?)
 }
 
 /// The usual place, unless the agent left a file of that name.
-fn beside(evidence: &RunEvidence, folder: &Path) -> Result<PathBuf, Failure> {
-    let taken =
-        evidence.layout == Layout::Copy && evidence.manifest.artifacts.iter().any(|row| row.path == FILE);
+fn beside(evidence: &RunEvidence, folder: &Path) -> Result<PathBuf, CliFailure> {
+    let taken = evidence.layout == EvidenceLayout::Copy
+        && evidence.manifest.artifacts.iter().any(|row| row.path == FILE);
     if taken {
-        return Err(Failure::config(format!("the agent left a file called {FILE}"))
+        return Err(CliFailure::config(format!("the agent left a file called {FILE}"))
             .hint("say where to write with --out"));
     }
     Ok(folder.join(FILE))
 }
 
 /// The signed statement beside a finished output, when it is about exactly this one; one about another is refused.
-pub(crate) fn about(output: &Output) -> Result<Option<String>, Failure> {
+pub(crate) fn about(output: &VerifiedOutput) -> Result<Option<String>, CliFailure> {
     let dir = output.dir();
     // In the run store it lies beside the output, not in it.
     let places = [
@@ -110,13 +110,13 @@ pub(crate) fn about(output: &Output) -> Result<Option<String>, Failure> {
     let listed = output.manifest().artifacts.iter().any(|row| row.path == FILE);
     let places = places.into_iter().flatten().filter(|path| !(listed && *path == dir.join(FILE)));
     let Some(path) = places.into_iter().find(|path| path.is_file()) else { return Ok(None) };
-    let bytes = fs::read(&path).map_err(Failure::io("read", &path))?;
-    let envelope = Envelope::parse(&bytes)?;
-    let statement: Option<Statement> =
+    let bytes = fs::read(&path).map_err(CliFailure::io("read", &path))?;
+    let envelope = DsseEnvelope::parse(&bytes)?;
+    let statement: Option<RunStatement> =
         envelope.payload().and_then(|payload| serde_json::from_slice(&payload).ok());
     if statement.is_none_or(|statement| statement.predicate.manifest_sha256 != output.digest()) {
         let message = format!("{} is not about this output", path.display());
-        return Err(Failure::config(message).hint("sign it anew with `holon attest`, or remove it"));
+        return Err(CliFailure::config(message).hint("sign it anew with `holon attest`, or remove it"));
     }
     Ok(Some(envelope.to_json()))
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holon_core::manifest::{AuditHead, Manifest};
-use holon_flow::audit::{self, Audit, Verdict};
+use holon_flow::audit::{self, AuditTrail, AuditVerdict};
 use serde_json::Value;
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::show::table::Table;
-use crate::terminal::{Style, one_line};
+use crate::show::table::TextTable;
+use crate::terminal::{TextStyle, one_line};
 
 /// The most characters of an entry's details in the list.
 const WIDEST: usize = 100;
@@ -26,7 +26,7 @@ const IDS: [&str; 3] = ["task_id", "request_id", "sealed_sha256"];
 #[command(
     after_help = "Examples:\n  holon audit list --last 10\n  holon audit verify\n  holon audit export audit.jsonl"
 )]
-pub(crate) enum Command {
+pub(crate) enum AuditCommand {
     /// Show the entries, the newest last
     List {
         /// How many at most, counted from the newest
@@ -51,17 +51,17 @@ pub(crate) enum Command {
 }
 
 /// Carries the command out.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+pub(crate) fn dispatch(command: AuditCommand, session: &Session) -> CommandExit {
     let places = session.places()?;
-    let log = Audit::of(&places.state);
+    let log = AuditTrail::of(&places.state);
     match command {
-        Command::List { last, json } => list(&log, last, json, session),
-        Command::Verify { json } => verify(&log, &places.state, json, session),
-        Command::Export { file } => export(&log, file.as_deref(), session),
+        AuditCommand::List { last, json } => list(&log, last, json, session),
+        AuditCommand::Verify { json } => verify(&log, &places.state, json, session),
+        AuditCommand::Export { file } => export(&log, file.as_deref(), session),
     }
 }
 
-fn list(log: &Audit, last: usize, json: bool, session: &Session) -> Done {
+fn list(log: &AuditTrail, last: usize, json: bool, session: &Session) -> CommandExit {
     let entries = audit::entries(log)?;
     let shown = &entries[entries.len().saturating_sub(last)..];
     let mut text = String::new();
@@ -73,7 +73,7 @@ fn list(log: &Audit, last: usize, json: bool, session: &Session) -> Done {
     } else if entries.is_empty() {
         session.terminal.say("nothing is in the audit log yet; every run is written into it");
     } else {
-        let mut table = Table::new(["#", "AT", "WHO", "WHAT", "ABOUT"]);
+        let mut table = TextTable::new(["#", "AT", "WHO", "WHAT", "ABOUT"]);
         for entry in shown {
             let note = &entry.note;
             let (at, what) = (moment(&note.at), &note.action);
@@ -111,21 +111,21 @@ fn moment(at: &str) -> String {
     format!("{}Z", whole.replace('T', " "))
 }
 
-fn verify(log: &Audit, state: &Path, json: bool, session: &Session) -> Done {
+fn verify(log: &AuditTrail, state: &Path, json: bool, session: &Session) -> CommandExit {
     let heads = heads_below(state);
     let verdict = audit::verify(log, heads)?;
-    let whole = matches!(verdict, Verdict::Whole { .. });
+    let whole = matches!(verdict, AuditVerdict::Whole { .. });
     let text = if json {
         format!("{}\n", serde_json::to_string(&verdict).unwrap_or_default())
     } else {
         let out = session.terminal.stdout;
         match &verdict {
-            Verdict::Whole { length, heads, .. } => {
-                let good = out.paint(Style::Green, "whole");
+            AuditVerdict::Whole { length, heads, .. } => {
+                let good = out.paint(TextStyle::Green, "whole");
                 format!("{good}: {length} entries, {heads} heads written down elsewhere fit\n")
             }
-            Verdict::Broken { at, problem } => {
-                format!("{}: entry {at}: {problem}\n", out.paint(Style::Red, "broken"))
+            AuditVerdict::Broken { at, problem } => {
+                format!("{}: entry {at}: {problem}\n", out.paint(TextStyle::Red, "broken"))
             }
         }
     };
@@ -133,20 +133,20 @@ fn verify(log: &Audit, state: &Path, json: bool, session: &Session) -> Done {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn export(log: &Audit, file: Option<&Path>, session: &Session) -> Done {
+fn export(log: &AuditTrail, file: Option<&Path>, session: &Session) -> CommandExit {
     let bytes = match fs::read(log.path()) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(e) => return Err(Failure::io("read", log.path())(e)),
+        Err(e) => return Err(CliFailure::io("read", log.path())(e)),
     };
     let Some(path) = file else {
         session.terminal.deliver(bytes)?;
         return Ok(ExitCode::SUCCESS);
     };
     if path.exists() {
-        return Err(Failure::user(format!("{} exists", path.display()), "name a file that does not"));
+        return Err(CliFailure::user(format!("{} exists", path.display()), "name a file that does not"));
     }
-    fs::write(path, bytes).map_err(Failure::io("write", path))?;
+    fs::write(path, bytes).map_err(CliFailure::io("write", path))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,20 +4,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use holon_publish::Target;
-use holon_publish::context::{Bounds, collect, write};
+use holon_publish::PublishTarget;
+use holon_publish::context::{ContextBounds, collect, write};
 
-use crate::Done;
-use crate::command::publish::{Forge, connect};
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::command::publish::{ForgeArgs, connect};
+use crate::failure::CliFailure;
 use crate::session::Session;
 use crate::show::amount;
 use crate::terminal::visible;
 
 /// Collect what people wrote about a piece of work, as files for a run
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Collect(Args),
+pub(crate) enum ContextCommand {
+    Collect(ContextCollectArgs),
 }
 
 /// Write an issue or pull request as context files: texts, threads, checks, diff
@@ -28,7 +28,7 @@ pub(crate) enum Command {
 #[command(
     after_help = "Examples:\n  holon context collect octocat/hello#12 --out context\n  holon run --mode plan --goal \"Solve the issue\" --context context --agent ./agent.sh"
 )]
-pub(crate) struct Args {
+pub(crate) struct ContextCollectArgs {
     /// The issue or pull request, as OWNER/REPO#NUMBER
     #[arg(value_name = "TARGET")]
     target: String,
@@ -36,33 +36,35 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "context")]
     out: PathBuf,
     /// The most entries of each list; the newest are kept
-    #[arg(long, value_name = "N", default_value_t = Bounds::default().entries)]
+    #[arg(long, value_name = "N", default_value_t = ContextBounds::default().entries)]
     max_entries: usize,
     /// The most KiB of each file
-    #[arg(long, value_name = "N", default_value_t = Bounds::default().file_bytes / 1024)]
+    #[arg(long, value_name = "N", default_value_t = ContextBounds::default().file_bytes / 1024)]
     max_file_kib: usize,
     #[command(flatten)]
-    forge: Forge,
+    forge: ForgeArgs,
     /// Print the index as JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Carries out one of them.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
-    let Command::Collect(args) = command;
-    let target: Target = args.target.parse()?;
+pub(crate) fn dispatch(command: ContextCommand, session: &Session) -> CommandExit {
+    let ContextCommand::Collect(args) = command;
+    let target: PublishTarget = args.target.parse()?;
     if target.number.is_none() {
-        return Err(Failure::user("an issue or pull request is needed", "name it as OWNER/REPO#NUMBER"));
+        return Err(CliFailure::user("an issue or pull request is needed", "name it as OWNER/REPO#NUMBER"));
     }
     // Public repositories can be read by anyone.
     let mut connection = connect(&args.forge, &target.repo, false)?;
-    let bounds =
-        Bounds { entries: args.max_entries.max(1), file_bytes: args.max_file_kib.clamp(1, 1 << 20) * 1024 };
+    let bounds = ContextBounds {
+        entries: args.max_entries.max(1),
+        file_bytes: args.max_file_kib.clamp(1, 1 << 20) * 1024,
+    };
     let files = collect(&mut connection.api, &target, bounds)?;
     let index = write(&args.out, &target, &files)?;
     if args.json {
-        let text = serde_json::to_string_pretty(&index).map_err(|e| Failure::internal(e.to_string()))?;
+        let text = serde_json::to_string_pretty(&index).map_err(|e| CliFailure::internal(e.to_string()))?;
         session.terminal.print(text + "\n")?;
         return Ok(ExitCode::SUCCESS);
     }

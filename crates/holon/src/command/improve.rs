@@ -1,8 +1,8 @@
 //! `holon improve`: one round over the repository, split into tasks, carried out and assessed.
 
 use super::run;
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 
 /// What is asked for when nothing else is.
@@ -20,7 +20,7 @@ Examples:
 /// One orchestrated round over the repository: the goal is split into tasks, each runs in its mode behind walls of its
 /// own, and one patch comes out. Nothing reaches your files without `holon runs apply`; --pr opens a pull request instead.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ImproveArgs {
     /// What kind of improvement is wanted
     #[arg(value_name = "WHAT")]
     what: Option<String>,
@@ -28,16 +28,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OWNER/REPO", num_args = 0..=1, require_equals = true, conflicts_with = "publish")]
     pr: Option<Option<String>>,
     #[command(flatten)]
-    flags: run::Args,
+    flags: run::RunArgs,
 }
 
 /// One orchestrated round; everything else is that of `holon run`.
-pub(crate) fn run(args: Args, session: &Session) -> Done {
+pub(crate) fn run(args: ImproveArgs, session: &Session) -> CommandExit {
     run::run(as_run(args)?, session)
 }
 
 /// The run it stands for.
-pub(crate) fn as_run(args: Args) -> Result<run::Args, Failure> {
+pub(crate) fn as_run(args: ImproveArgs) -> Result<run::RunArgs, CliFailure> {
     let goal = match args.what {
         Some(what) => format!("{GOAL}\n\nWhat is wanted: {what}"),
         None => GOAL.to_owned(),

@@ -6,21 +6,21 @@ use std::process::ExitCode;
 
 use clap_mangen::Man;
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::{Done, cli};
+use crate::{CommandExit, cli};
 
 /// Print the manual page
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  holon man | man -l -\n  holon man --out ~/.local/share/man/man1")]
-pub(crate) struct Args {
+pub(crate) struct ManArgs {
     /// Write the pages of all commands into this folder instead
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
 /// Prints or writes the pages.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &ManArgs, session: &Session) -> CommandExit {
     let mut command = cli::definition();
     // Gives every command its full name.
     command.build();
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         session.terminal.deliver(page(command)?)?;
         return Ok(ExitCode::SUCCESS);
     };
-    fs::create_dir_all(folder).map_err(Failure::io("create", folder))?;
+    fs::create_dir_all(folder).map_err(CliFailure::io("create", folder))?;
     let mut written = Vec::new();
     write_all(&command, folder, &mut written)?;
     for path in written {
@@ -37,10 +37,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_all(command: &clap::Command, folder: &Path, written: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn write_all(command: &clap::Command, folder: &Path, written: &mut Vec<PathBuf>) -> Result<(), CliFailure> {
     let name = command.get_display_name().unwrap_or(command.get_name());
     let path = folder.join(format!("{name}.1"));
-    fs::write(&path, page(command.clone())?).map_err(Failure::io("write", &path))?;
+    fs::write(&path, page(command.clone())?).map_err(CliFailure::io("write", &path))?;
     written.push(path);
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         write_all(sub, folder, written)?;
@@ -48,9 +48,9 @@ fn write_all(command: &clap::Command, folder: &Path, written: &mut Vec<PathBuf>)
     Ok(())
 }
 
-fn page(command: clap::Command) -> Result<Vec<u8>, Failure> {
+fn page(command: clap::Command) -> Result<Vec<u8>, CliFailure> {
     let mut bytes = Vec::new();
     let made = Man::new(command).render(&mut bytes);
-    made.map_err(|e| Failure::internal(format!("cannot make the manual page: {e}")))?;
+    made.map_err(|e| CliFailure::internal(format!("cannot make the manual page: {e}")))?;
     Ok(bytes)
 }

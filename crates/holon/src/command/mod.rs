@@ -26,39 +26,39 @@ pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod verify;
 
-use crate::Done;
-use crate::cli::{Asked, Command};
+use crate::CommandExit;
+use crate::cli::{CliCommand, ParsedCommandLine};
 use crate::session::Session;
 
 /// Carries out what was asked.
-pub(crate) fn dispatch(asked: Asked, session: &Session) -> Done {
+pub(crate) fn dispatch(asked: ParsedCommandLine, session: &Session) -> CommandExit {
     let command = match asked {
-        Asked::Answered(code) => return Ok(code),
-        Asked::Command(command) => command,
+        ParsedCommandLine::Answered(code) => return Ok(code),
+        ParsedCommandLine::Command(command) => command,
     };
     match command {
-        Command::Run(args) => run::run(*args, session),
-        Command::Runs(command) => runs::dispatch(command, session),
-        Command::Modes(command) => modes::dispatch(command, session),
-        Command::Models(command) => models::dispatch(command, session),
-        Command::Adapter(args) => adapter::run(&args, session),
-        Command::Agents(command) => agents::dispatch(command, session),
-        Command::Publish(command) => publish::dispatch(command, session),
-        Command::Config(command) => config::dispatch(command, session),
-        Command::Context(command) => context::dispatch(command, session),
-        Command::Attest(args) => attest::run(&args, session),
-        Command::Verify(args) => verify::run(&args, session),
-        Command::Audit(command) => audit::dispatch(command, session),
-        Command::Plan(command) => plan::dispatch(command, session),
-        Command::Ask(args) => ask::run(args, session),
-        Command::Improve(args) => improve::run(*args, session),
-        Command::Serve(args) => serve::run(args, session),
-        Command::Chat(args) => chat::run(*args, session),
-        Command::Acp(args) => acp::run(args, session),
-        Command::Demo(args) => demo::run(&args, session),
-        Command::Doctor(args) => doctor::run(&args, session),
-        Command::Schema(args) => schema::run(&args, session),
-        Command::Completions(args) => completions::run(&args, session),
-        Command::Man(args) => man::run(&args, session),
+        CliCommand::Run(args) => run::run(*args, session),
+        CliCommand::Runs(command) => runs::dispatch(command, session),
+        CliCommand::Modes(command) => modes::dispatch(command, session),
+        CliCommand::Models(command) => models::dispatch(command, session),
+        CliCommand::Adapter(args) => adapter::run(&args, session),
+        CliCommand::Agents(command) => agents::dispatch(command, session),
+        CliCommand::Publish(command) => publish::dispatch(command, session),
+        CliCommand::Config(command) => config::dispatch(command, session),
+        CliCommand::Context(command) => context::dispatch(command, session),
+        CliCommand::Attest(args) => attest::run(&args, session),
+        CliCommand::Verify(args) => verify::run(&args, session),
+        CliCommand::Audit(command) => audit::dispatch(command, session),
+        CliCommand::Plan(command) => plan::dispatch(command, session),
+        CliCommand::Ask(args) => ask::run(args, session),
+        CliCommand::Improve(args) => improve::run(*args, session),
+        CliCommand::Serve(args) => serve::run(args, session),
+        CliCommand::Chat(args) => chat::run(*args, session),
+        CliCommand::Acp(args) => acp::run(args, session),
+        CliCommand::Demo(args) => demo::run(&args, session),
+        CliCommand::Doctor(args) => doctor::run(&args, session),
+        CliCommand::Schema(args) => schema::run(&args, session),
+        CliCommand::Completions(args) => completions::run(&args, session),
+        CliCommand::Man(args) => man::run(&args, session),
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Write};
 
 use crate::session::Session;
-use crate::terminal::Style;
+use crate::terminal::TextStyle;
 
 /// What a goal alone stands for.
 const GOAL: [&str; 5] = ["run", "--mode", "orchestrate", "--goal-alone", "--goal"];
@@ -56,7 +56,7 @@ pub(crate) fn ask(session: &Session) -> Option<Vec<OsString>> {
     if !there {
         return None;
     }
-    let prompt = session.terminal.stderr.paint(Style::Bold, "What shall be done?");
+    let prompt = session.terminal.stderr.paint(TextStyle::Bold, "What shall be done?");
     let _ = write!(std::io::stderr().lock(), "{prompt} ");
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line).unwrap_or(0);

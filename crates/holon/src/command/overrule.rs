@@ -5,18 +5,18 @@ use std::io::{BufRead, IsTerminal};
 use holon_core::release::{
     ReleaseDecision, ReleaseOverride, ReleaseReason, ReleaseTarget, SHORTEST_REASON, is_a_reason,
 };
-use holon_flow::audit::Audit;
+use holon_flow::audit::AuditTrail;
 use holon_host::record::now;
 use holon_host::store::RunFolder;
 
-use crate::failure::Failure;
+use crate::commander::Commander;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::terminal::{Style, visible};
-use crate::who::Commander;
+use crate::terminal::{TextStyle, visible};
 
 /// What a person lets pass, and why.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Overruling {
+pub(crate) struct OverrideArgs {
     /// Let it out although this holds it, as named when it was refused; needs --reason (can be given again)
     #[arg(long = "override", value_name = "WHAT", value_delimiter = ',', requires = "reason",
         value_parser = clap::builder::PossibleValuesParser::new(ReleaseReason::OVERRIDABLE))]
@@ -26,7 +26,7 @@ pub(crate) struct Overruling {
     reason: Option<String>,
 }
 
-impl Overruling {
+impl OverrideArgs {
     /// Asks the gate about a stored run, and the person where their word is enough. Comes back with what it says when it
     /// may leave; a word that was needed is in the audit log and in the run's record by then.
     pub(crate) fn settle(
@@ -35,7 +35,7 @@ impl Overruling {
         target: ReleaseTarget,
         command: &str,
         session: &Session,
-    ) -> Result<ReleaseDecision, Failure> {
+    ) -> Result<ReleaseDecision, CliFailure> {
         let decision = holon_host::release::decision(folder, target)?;
         let Some(word) = self.word(&decision, command, session)? else { return Ok(decision) };
         holon_flow::release::overrule(&audit(session)?, folder, word)?;
@@ -48,7 +48,7 @@ impl Overruling {
         decision: &ReleaseDecision,
         command: &str,
         session: &Session,
-    ) -> Result<Option<ReleaseOverride>, Failure> {
+    ) -> Result<Option<ReleaseOverride>, CliFailure> {
         let reason = self.checked_reason()?;
         let held: Vec<&str> = decision.held.iter().map(ReleaseReason::code).collect();
         for code in self.of.iter().filter(|code| !held.contains(&code.as_str())) {
@@ -61,7 +61,7 @@ impl Overruling {
             if let Ok(audit) = audit(session) {
                 holon_flow::release::note_refusal(&audit, &Commander::of_process().name, decision);
             }
-            Failure::held(decision, command)
+            CliFailure::held(decision, command)
         };
         let named = held.iter().all(|code| self.of.iter().any(|of| of == code));
         let reason = match (decision.can_be_overridden(), reason) {
@@ -85,9 +85,9 @@ impl Overruling {
         }))
     }
 
-    fn checked_reason(&self) -> Result<Option<String>, Failure> {
+    fn checked_reason(&self) -> Result<Option<String>, CliFailure> {
         match &self.reason {
-            Some(reason) if !is_a_reason(reason) => Err(Failure::user(
+            Some(reason) if !is_a_reason(reason) => Err(CliFailure::user(
                 format!("--reason needs at least {SHORTEST_REASON} characters"),
                 "say in a sentence why it may leave; it is written to the audit log",
             )),
@@ -97,8 +97,8 @@ impl Overruling {
 }
 
 /// The audit log of this state folder.
-pub(crate) fn audit(session: &Session) -> Result<Audit, Failure> {
-    Ok(Audit::of(&session.places()?.state))
+pub(crate) fn audit(session: &Session) -> Result<AuditTrail, CliFailure> {
+    Ok(AuditTrail::of(&session.places()?.state))
 }
 
 /// The person at the terminal says why; nothing said, or nobody there, is a no.
@@ -109,7 +109,7 @@ fn asked_at_terminal(decision: &ReleaseDecision, session: &Session) -> Option<St
     }
     terminal.say(&visible(&decision.message()));
     let question = "Let it out all the same? Say why (it goes to the audit log), or press Enter for no:";
-    terminal.say(&terminal.stderr.paint(Style::Bold, question));
+    terminal.say(&terminal.stderr.paint(TextStyle::Bold, question));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).ok()?;
     let reason = line.trim().to_owned();

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use holon_core::artifact::plan::Plan;
-use holon_host::store::{RunFolder, Store};
+use holon_core::artifact::plan::PlanDocument;
+use holon_host::store::{RunFolder, RunStore};
 
-use crate::Done;
-use crate::cli::{self, Asked};
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::cli::{self, ParsedCommandLine};
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 use crate::terminal::visible;
 
 /// Make, show and report on plans
@@ -20,9 +20,9 @@ use crate::terminal::visible;
 #[command(
     after_help = "Examples:\n  holon plan generate \"Support IPv6\"\n  holon plan show\n  holon plan report --json"
 )]
-pub(crate) enum Command {
+pub(crate) enum PlanCommand {
     /// Have the architect plan a goal; the code stays as it is
-    Generate(Generate),
+    Generate(PlanGenerateArgs),
     /// Show a plan
     Show {
         /// The run [default: the last one with a plan]
@@ -48,7 +48,7 @@ pub(crate) enum Command {
 
 /// `holon plan generate`
 #[derive(Debug, clap::Args)]
-pub(crate) struct Generate {
+pub(crate) struct PlanGenerateArgs {
     /// What is to be planned
     #[arg(value_name = "GOAL")]
     goal: String,
@@ -58,44 +58,46 @@ pub(crate) struct Generate {
 }
 
 /// Carries the command out.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+pub(crate) fn dispatch(command: PlanCommand, session: &Session) -> CommandExit {
     match command {
-        Command::Generate(args) => generate(args, session),
-        Command::Show { run, workspace } => show(run.as_deref(), workspace.as_deref(), session),
-        Command::Report { run, workspace, json } => {
+        PlanCommand::Generate(args) => generate(args, session),
+        PlanCommand::Show { run, workspace } => show(run.as_deref(), workspace.as_deref(), session),
+        PlanCommand::Report { run, workspace, json } => {
             report(run.as_deref(), workspace.as_deref(), json, session)
         }
     }
 }
 
-fn generate(args: Generate, session: &Session) -> Done {
+fn generate(args: PlanGenerateArgs, session: &Session) -> CommandExit {
     if args.goal.trim().is_empty() {
         let hint = "say what is to be planned: holon plan generate \"Support IPv6\"";
-        return Err(Failure::user("the goal is empty", hint));
+        return Err(CliFailure::user("the goal is empty", hint));
     }
     let mut words: Vec<OsString> = ["holon", "run", "--mode", "architect", "--goal"].map(Into::into).to_vec();
     words.push(args.goal.into());
     words.extend(args.flags);
     match cli::parse(words, session)? {
-        Asked::Command(cli::Command::Run(run)) => super::run::run(*run, session),
-        Asked::Answered(code) => Ok(code),
-        Asked::Command(_) => Err(Failure::config("`holon plan generate` did not become a run")),
+        ParsedCommandLine::Command(cli::CliCommand::Run(run)) => super::run::run(*run, session),
+        ParsedCommandLine::Answered(code) => Ok(code),
+        ParsedCommandLine::Command(_) => {
+            Err(CliFailure::config("`holon plan generate` did not become a run"))
+        }
     }
 }
 
-fn show(run: Option<&str>, workspace: Option<&Path>, session: &Session) -> Done {
+fn show(run: Option<&str>, workspace: Option<&Path>, session: &Session) -> CommandExit {
     let folder = find(&session.store(workspace)?, run)?;
     let path = folder.output().join("plan.md");
-    let text = fs::read_to_string(&path).map_err(Failure::io("read", &path))?;
+    let text = fs::read_to_string(&path).map_err(CliFailure::io("read", &path))?;
     session.terminal.deliver(text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(run: Option<&str>, workspace: Option<&Path>, json: bool, session: &Session) -> Done {
+fn report(run: Option<&str>, workspace: Option<&Path>, json: bool, session: &Session) -> CommandExit {
     let folder = find(&session.store(workspace)?, run)?;
     let record = folder.record()?;
     let read = fs::read(folder.output().join("plan.json")).ok();
-    let plan: Plan = read.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let plan: PlanDocument = read.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let manifest = folder.manifest();
     let outcome = manifest.as_ref().map(|manifest| manifest.outcome.to_string()).unwrap_or_default();
     if json {
@@ -107,7 +109,7 @@ fn report(run: Option<&str>, workspace: Option<&Path>, json: bool, session: &Ses
     }
     let mut text = format!("{outcome} {} {}\n{}\n", record.mode, record.id, visible(&record.goal));
     if !plan.steps.is_empty() {
-        let mut table = Table::new(["STEP", "WHAT", "FILES", "CHECKS", "AFTER"]);
+        let mut table = TextTable::new(["STEP", "WHAT", "FILES", "CHECKS", "AFTER"]);
         for step in &plan.steps {
             let join = |list: &[String]| list.join(", ");
             let (files, checks, after) = (join(&step.files), join(&step.checks), join(&step.depends_on));
@@ -125,7 +127,7 @@ fn report(run: Option<&str>, workspace: Option<&Path>, json: bool, session: &Ses
 }
 
 /// The run that was named, or the last one that left a plan.
-fn find(store: &Store, run: Option<&str>) -> Result<RunFolder, Failure> {
+fn find(store: &RunStore, run: Option<&str>) -> Result<RunFolder, CliFailure> {
     let has_plan = |folder: &RunFolder| folder.output().join("plan.md").is_file();
     if let Some(name) = run {
         let folder = store.find(name)?;
@@ -133,7 +135,7 @@ fn find(store: &Store, run: Option<&str>) -> Result<RunFolder, Failure> {
             true => Ok(folder),
             false => {
                 let hint = "`holon runs list` shows the runs; those in mode plan or architect leave one";
-                Err(Failure::config(format!("{name} left no plan")).hint(hint))
+                Err(CliFailure::config(format!("{name} left no plan")).hint(hint))
             }
         };
     }
@@ -141,6 +143,6 @@ fn find(store: &Store, run: Option<&str>) -> Result<RunFolder, Failure> {
     let found = ids.iter().rev().map(|id| store.open(id)).find(has_plan);
     found.ok_or_else(|| {
         let none = "no run of this workspace has left a plan yet";
-        Failure::config(none).hint("make one with `holon plan generate \"…\"`")
+        CliFailure::config(none).hint("make one with `holon plan generate \"…\"`")
     })
 }

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use holon_core::{schema, suggest};
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 
 /// The schema of plans.
@@ -14,7 +14,7 @@ const RUN_PLAN: &str = "run-plan";
 /// Print the JSON Schema of a file or message
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  holon schema review > review.schema.json")]
-pub(crate) struct Args {
+pub(crate) struct SchemaArgs {
     /// Which one; without it, their names are listed
     name: Option<String>,
     /// List the names
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 }
 
 /// Prints the schema or the names.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &SchemaArgs, session: &Session) -> CommandExit {
     // Plans are put together above the crate that holds the other schemas.
     let names = || schema::schemas().iter().map(|(name, _)| *name).chain([RUN_PLAN]);
     let text = match args.name.as_deref().filter(|_| !args.list) {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         Some(RUN_PLAN) => format!("{:#}\n", holon_host::plan::schema()),
         Some(name) => schema::render(name).ok_or_else(|| {
             let message = format!("unknown schema `{name}`{}", suggest::hint(name, names()));
-            Failure::user(message, format!("the schemas are: {}", names().collect::<Vec<_>>().join(", ")))
+            CliFailure::user(message, format!("the schemas are: {}", names().collect::<Vec<_>>().join(", ")))
         })?,
     };
     session.terminal.print(text)?;

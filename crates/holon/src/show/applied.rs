@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use holon_apply::{Conflict, ConflictReason, Outcome};
-use holon_host::run::{Applied, OnBranch};
+use holon_apply::{ApplyConflict, ApplyOutcome, ConflictReason};
+use holon_host::run::{AppliedRun, BranchCommit};
 
 use super::amount;
 use crate::terminal::visible;
 
 /// What became of a patch that was to be committed, in one or two lines.
-pub(crate) fn on_branch(done: &OnBranch) -> String {
+pub(crate) fn on_branch(done: &BranchCommit) -> String {
     let branch = visible(&done.branch);
     match &done.commit {
         None => "the patch is empty: nothing to commit".to_owned(),
@@ -27,16 +27,16 @@ pub(crate) fn on_branch(done: &OnBranch) -> String {
 }
 
 /// One or more lines without the last newline.
-pub(crate) fn text(applied: &Applied) -> String {
+pub(crate) fn text(applied: &AppliedRun) -> String {
     let workspace = visible(&applied.workspace.display().to_string());
     let files = amount::count(applied.files, "file");
     match &applied.outcome {
-        Outcome::NothingToDo => "the patch is empty: nothing to apply".to_owned(),
-        Outcome::AlreadyThere => format!("already there: {workspace} has these changes"),
-        Outcome::Applied { unwatched, .. } => {
+        ApplyOutcome::NothingToDo => "the patch is empty: nothing to apply".to_owned(),
+        ApplyOutcome::AlreadyThere => format!("already there: {workspace} has these changes"),
+        ApplyOutcome::Applied { unwatched, .. } => {
             format!("applied to {workspace}: {files} changed{}", replaced(unwatched.as_deref()))
         }
-        Outcome::Merged { merged, unwatched, .. } => {
+        ApplyOutcome::Merged { merged, unwatched, .. } => {
             let both: Vec<String> = merged.iter().map(|p| visible(&p.display().to_string())).collect();
             format!(
                 "applied to {workspace}: {files} changed, merged with newer changes in {}{}",
@@ -44,8 +44,8 @@ pub(crate) fn text(applied: &Applied) -> String {
                 replaced(unwatched.as_deref())
             )
         }
-        Outcome::Refused { conflicts } => {
-            let moved = |conflict: &Conflict| {
+        ApplyOutcome::Refused { conflicts } => {
+            let moved = |conflict: &ApplyConflict| {
                 matches!(conflict.why, ConflictReason::NotPutBack | ConflictReason::MovedAway)
             };
             let but = if conflicts.iter().any(moved) { ", but for what somebody did meanwhile" } else { "" };
@@ -59,17 +59,17 @@ pub(crate) fn text(applied: &Applied) -> String {
 }
 
 /// What became of an undo, in one or more lines without the last newline.
-pub(crate) fn undone(done: &Applied) -> String {
+pub(crate) fn undone(done: &AppliedRun) -> String {
     let workspace = visible(&done.workspace.display().to_string());
     let files = amount::count(done.files, "file");
     match &done.outcome {
-        Outcome::NothingToDo | Outcome::AlreadyThere => {
+        ApplyOutcome::NothingToDo | ApplyOutcome::AlreadyThere => {
             format!("already undone: {workspace} has none of these changes")
         }
-        Outcome::Applied { unwatched, .. } => {
+        ApplyOutcome::Applied { unwatched, .. } => {
             format!("undone in {workspace}: {files} changed back{}", replaced(unwatched.as_deref()))
         }
-        Outcome::Merged { merged, unwatched, .. } => {
+        ApplyOutcome::Merged { merged, unwatched, .. } => {
             let both: Vec<String> = merged.iter().map(|p| visible(&p.display().to_string())).collect();
             format!(
                 "undone in {workspace}: {files} changed back, your later changes kept in {}{}",
@@ -77,7 +77,7 @@ pub(crate) fn undone(done: &Applied) -> String {
                 replaced(unwatched.as_deref())
             )
         }
-        Outcome::Refused { .. } => text(done).replacen("not applied", "not undone", 1),
+        ApplyOutcome::Refused { .. } => text(done).replacen("not applied", "not undone", 1),
     }
 }
 
@@ -91,7 +91,7 @@ fn replaced(unwatched: Option<&Path>) -> String {
 }
 
 /// A path that was left as somebody has it, and where what it replaced is.
-pub(crate) fn left(conflict: &Conflict) -> String {
+pub(crate) fn left(conflict: &ApplyConflict) -> String {
     let path = visible(&conflict.path.display().to_string());
     match (&conflict.kept, conflict.why) {
         (Some(kept), _) => format!("{path}; what it was before is {}", visible(&kept.display().to_string())),
@@ -114,7 +114,7 @@ fn moved_away(beside: &str) -> String {
 }
 
 /// Why one path stands in the way, and where the other version is.
-fn reason(conflict: &Conflict) -> String {
+fn reason(conflict: &ApplyConflict) -> String {
     let why = match conflict.why {
         ConflictReason::MovedAway => return left(conflict),
         ConflictReason::NoBase => "changed since the run, and what it was before is not known",

@@ -3,33 +3,33 @@
 use std::fs;
 use std::path::Path;
 
-use holon_core::artifact::review::Review;
+use holon_core::artifact::review::ReviewReport;
 use holon_core::manifest::{FlowInfo, FlowStep, GateDecision, StepProgress};
 use holon_core::mode::ModeError;
-use holon_flow::Question;
-use holon_flow::definition::{Definition, Work};
+use holon_flow::GateQuestion;
+use holon_flow::definition::{FlowDefinition, StepWork};
 use holon_host::HostError;
 use serde_json::json;
 
 use super::amount;
-use super::table::Table;
-use crate::terminal::{Stream, Style, one_line, visible};
+use super::table::TextTable;
+use crate::terminal::{TerminalStream, TextStyle, one_line, visible};
 
 /// Longest text shown at a gate; the file has the rest.
 const MOST_LINES: usize = 200;
 
 /// The steps under a heading, and how to go on.
-pub(crate) fn section(flow: &FlowInfo, stream: Stream) -> String {
-    let mut text = format!("\n{}\n{}", stream.paint(Style::Bold, "steps"), steps(flow, stream));
+pub(crate) fn section(flow: &FlowInfo, stream: TerminalStream) -> String {
+    let mut text = format!("\n{}\n{}", stream.paint(TextStyle::Bold, "steps"), steps(flow, stream));
     if let Some(resume) = &flow.resume {
-        text.push_str(&format!("{} {}\n", stream.paint(Style::Bold, "go on:"), visible(resume)));
+        text.push_str(&format!("{} {}\n", stream.paint(TextStyle::Bold, "go on:"), visible(resume)));
     }
     text
 }
 
 /// One line per step.
-pub(crate) fn steps(flow: &FlowInfo, stream: Stream) -> String {
-    let mut table = Table::indented(2);
+pub(crate) fn steps(flow: &FlowInfo, stream: TerminalStream) -> String {
+    let mut table = TextTable::indented(2);
     for step in &flow.steps {
         let took = if step.duration_ms == 0 { String::new() } else { amount::millis(step.duration_ms) };
         let run = step.run_id.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -66,7 +66,7 @@ fn notes(step: &FlowStep) -> String {
 }
 
 /// What somebody at a gate should see before deciding.
-pub(crate) fn question(question: &Question, stream: Stream) -> String {
+pub(crate) fn question(question: &GateQuestion, stream: TerminalStream) -> String {
     let mut text = String::new();
     let markdown = question.files.iter().any(|(label, _)| label.ends_with(".md"));
     for (label, path) in &question.files {
@@ -74,12 +74,12 @@ pub(crate) fn question(question: &Question, stream: Stream) -> String {
         if label.ends_with(".json") && markdown {
             continue;
         }
-        text.push_str(&format!("\n{}\n", stream.paint(Style::Bold, label)));
+        text.push_str(&format!("\n{}\n", stream.paint(TextStyle::Bold, label)));
         let shown = findings(path, stream).unwrap_or_else(|| plain(path));
         text.push_str(&shown);
     }
     if let Some(concern) = &question.concern {
-        text.push_str(&format!("\n{} {}\n", stream.paint(Style::Yellow, "mind:"), visible(concern)));
+        text.push_str(&format!("\n{} {}\n", stream.paint(TextStyle::Yellow, "mind:"), visible(concern)));
     }
     text
 }
@@ -96,9 +96,9 @@ fn plain(path: &Path) -> String {
 }
 
 /// The findings of a review, if that is what the file holds.
-fn findings(path: &Path, stream: Stream) -> Option<String> {
-    let review: Review = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    let mut table = Table::indented(2);
+fn findings(path: &Path, stream: TerminalStream) -> Option<String> {
+    let review: ReviewReport = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let mut table = TextTable::indented(2);
     for finding in &review.findings {
         let severity = serde_json::to_value(finding.severity).ok()?;
         let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -109,8 +109,8 @@ fn findings(path: &Path, stream: Stream) -> Option<String> {
 }
 
 /// A flow as `holon modes show` tells it.
-pub(crate) fn definition(flow: &Definition, stream: Stream) -> String {
-    let mut table = Table::new(["STEP", "MODE", "GATE", "GETS", "DELIVERS"]);
+pub(crate) fn definition(flow: &FlowDefinition, stream: TerminalStream) -> String {
+    let mut table = TextTable::new(["STEP", "MODE", "GATE", "GETS", "DELIVERS"]);
     for step in &flow.steps {
         let (mode, gets) = work(&step.work);
         let delivers: Vec<&str> = step.deliver.iter().map(|file| file.name.as_str()).collect();
@@ -120,26 +120,27 @@ pub(crate) fn definition(flow: &Definition, stream: Stream) -> String {
     format!("{}: {}\n{}", flow.name, flow.description, table.render(stream))
 }
 
-fn work(work: &Work) -> (String, String) {
+fn work(work: &StepWork) -> (String, String) {
     match work {
-        Work::Run(run) => {
-            let gets: Vec<String> = run.context.iter().map(holon_flow::definition::Handed::label).collect();
+        StepWork::Run(run) => {
+            let gets: Vec<String> =
+                run.context.iter().map(holon_flow::definition::HandedFile::label).collect();
             (run.mode.clone(), gets.join(", "))
         }
-        Work::Findings { of, result } => {
+        StepWork::Findings { of, result } => {
             ("(the host)".into(), format!("{of}/review.json, {result}/diff.patch"))
         }
     }
 }
 
 /// The same for programs.
-pub(crate) fn json(flow: &Definition) -> String {
+pub(crate) fn json(flow: &FlowDefinition) -> String {
     let steps: Vec<_> = flow
         .steps
         .iter()
         .map(|step| {
             let (mode, _) = work(&step.work);
-            let mode = matches!(step.work, Work::Run(_)).then_some(mode);
+            let mode = matches!(step.work, StepWork::Run(_)).then_some(mode);
             json!({ "name": step.name, "mode": mode, "gate": step.gate })
         })
         .collect();

@@ -2,18 +2,18 @@
 
 use holon_core::manifest::Manifest;
 use holon_core::release::ReleaseOverride;
-use holon_core::sandbox::Enforced;
+use holon_core::sandbox::EnforcementRecord;
 use holon_host::store::RunRecord;
 
-use super::table::Table;
+use super::table::TextTable;
 use super::{amount, summary};
-use crate::terminal::{Stream, Style, one_line, visible};
+use crate::terminal::{TerminalStream, TextStyle, one_line, visible};
 
 /// Everything about a finished run on one page.
-pub(crate) fn page(record: &RunRecord, manifest: &Manifest, folder: &str, stream: Stream) -> String {
+pub(crate) fn page(record: &RunRecord, manifest: &Manifest, folder: &str, stream: TerminalStream) -> String {
     let mut text = format!("{}\n{}", summary::headline(manifest, stream), summary::reason(manifest, stream));
-    let head = |name: &str| format!("\n{}\n", stream.paint(Style::Bold, name));
-    let mut facts = Table::indented(2);
+    let head = |name: &str| format!("\n{}\n", stream.paint(TextStyle::Bold, name));
+    let mut facts = TextTable::indented(2);
     facts.row(["goal", &record.goal]);
     facts.row(["agent", &agent(manifest)]);
     facts.row(["workspace", &record.workspace.display().to_string()]);
@@ -29,7 +29,7 @@ pub(crate) fn page(record: &RunRecord, manifest: &Manifest, folder: &str, stream
     text.push_str(&facts.render(stream));
 
     text.push_str(&head("phases"));
-    let mut phases = Table::indented(2);
+    let mut phases = TextTable::indented(2);
     for (phase, timing) in &manifest.phases {
         let note = if timing.ok { "" } else { "failed" };
         phases.row([phase.name(), &amount::millis(timing.duration_ms), note]);
@@ -59,7 +59,11 @@ pub(crate) fn page(record: &RunRecord, manifest: &Manifest, folder: &str, stream
     let notes = manifest.metadata.accepted.iter().map(|a| ("accepted", a));
     let notes = notes.chain(overrides.iter().map(|o| ("override", o)));
     for (what, note) in notes.chain(manifest.metadata.warnings.iter().map(|w| ("warning", w))) {
-        text.push_str(&format!("\n  {} {}", stream.paint(Style::Yellow, &format!("{what}:")), visible(note)));
+        text.push_str(&format!(
+            "\n  {} {}",
+            stream.paint(TextStyle::Yellow, &format!("{what}:")),
+            visible(note)
+        ));
     }
     if !text.ends_with('\n') {
         text.push('\n');
@@ -74,13 +78,13 @@ fn agent(manifest: &Manifest) -> String {
 }
 
 /// The walls that stood, and those that did not.
-fn walls(manifest: &Manifest, stream: Stream) -> String {
+fn walls(manifest: &Manifest, stream: TerminalStream) -> String {
     let sandbox = &manifest.metadata.sandbox;
     if sandbox.backend.is_empty() {
         return "  none were built: the run ended before\n".to_owned();
     }
     let (held, missing) = layers(&sandbox.enforced);
-    let mut table = Table::indented(2);
+    let mut table = TextTable::indented(2);
     let workspace = sandbox.enforced.workspace.as_deref().unwrap_or(&manifest.metadata.workspace_access);
     table.row(["backend", &format!("{} (level {})", sandbox.backend, sandbox.level)]);
     table.row(["workspace", workspace]);
@@ -105,7 +109,7 @@ fn list(names: &[String]) -> String {
 }
 
 /// The layers that held and those that did not, by name.
-pub(crate) fn layers(enforced: &Enforced) -> (Vec<String>, Vec<String>) {
+pub(crate) fn layers(enforced: &EnforcementRecord) -> (Vec<String>, Vec<String>) {
     let landlock = enforced.landlock.map_or("landlock".to_owned(), |abi| format!("landlock (ABI {abi})"));
     let all = [
         ("user namespace".to_owned(), enforced.user_ns),

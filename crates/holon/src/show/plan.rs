@@ -3,26 +3,26 @@
 use std::fs;
 use std::path::Path;
 
-use holon_core::prompt::{Compiled, ContextEntry};
+use holon_core::prompt::{CompiledPrompt, ContextEntry};
 use holon_core::{Access, digest};
 use holon_host::HostError;
 use holon_host::plan::{PlannedValue, RunPlan};
-use holon_sandbox::mount::{Mount, Source};
-use holon_sandbox::walls::{Identity, layout};
+use holon_sandbox::isolation::{PayloadIdentity, layout};
+use holon_sandbox::mount::{Mount, MountSource};
 use serde_json::json;
 
-use super::table::Table;
-use crate::failure::Failure;
-use crate::terminal::{Stream, Style, visible};
+use super::table::TextTable;
+use crate::failure::CliFailure;
+use crate::terminal::{TerminalStream, TextStyle, visible};
 
 /// Values with their sources, mounts and prompts, for people.
-pub(crate) fn text(plan: &RunPlan, stream: Stream) -> Result<String, Failure> {
-    let head = |name: &str| format!("\n{}\n", stream.paint(Style::Bold, name));
-    let mut values = Table::new(["VALUE", "IS", "FROM"]);
+pub(crate) fn text(plan: &RunPlan, stream: TerminalStream) -> Result<String, CliFailure> {
+    let head = |name: &str| format!("\n{}\n", stream.paint(TextStyle::Bold, name));
+    let mut values = TextTable::new(["VALUE", "IS", "FROM"]);
     for PlannedValue { name, value, source } in &plan.sources {
         values.row([name, value, source]);
     }
-    let mut mounts = Table::new(["INSIDE", "FROM", ""]);
+    let mut mounts = TextTable::new(["INSIDE", "FROM", ""]);
     for view in views(plan) {
         mounts.row([&view.at, &view.from, if view.writable { "writable" } else { "read-only" }]);
     }
@@ -42,7 +42,7 @@ pub(crate) fn text(plan: &RunPlan, stream: Stream) -> Result<String, Failure> {
 }
 
 /// The same for programs.
-pub(crate) fn json(plan: &RunPlan) -> Result<String, Failure> {
+pub(crate) fn json(plan: &RunPlan) -> Result<String, CliFailure> {
     let prompts = prompts(plan)?;
     let values: Vec<_> = plan
         .sources
@@ -63,7 +63,7 @@ pub(crate) fn json(plan: &RunPlan) -> Result<String, Failure> {
     Ok(format!("{whole:#}\n"))
 }
 
-fn prompts(plan: &RunPlan) -> Result<Compiled, Failure> {
+fn prompts(plan: &RunPlan) -> Result<CompiledPrompt, CliFailure> {
     Ok(plan.prompts(&context(plan)?)?)
 }
 
@@ -91,15 +91,15 @@ fn context(plan: &RunPlan) -> Result<Vec<ContextEntry>, HostError> {
 }
 
 /// One thing inside the walls.
-struct View {
+struct MountRow {
     at: String,
     from: String,
     writable: bool,
 }
 
 /// What native walls would hold; toolchains and caches depend on the workspace and are found when the run starts.
-fn views(plan: &RunPlan) -> Vec<View> {
-    let fixed = |at: &str, from: &str, writable| View { at: at.into(), from: from.into(), writable };
+fn views(plan: &RunPlan) -> Vec<MountRow> {
+    let fixed = |at: &str, from: &str, writable| MountRow { at: at.into(), from: from.into(), writable };
     let workspace = plan.workspace.to_string_lossy().into_owned();
     let (from, writable) = match &plan.profile.access {
         Access::ReadOnly => (workspace, false),
@@ -108,7 +108,7 @@ fn views(plan: &RunPlan) -> Vec<View> {
         Access::ReadWrite => (format!("a copy of {workspace}"), true),
     };
     let mut views = vec![
-        View { at: "/holon/workspace".into(), from, writable },
+        MountRow { at: "/holon/workspace".into(), from, writable },
         fixed("/holon/input", "the run store", false),
         fixed("/holon/output", "the run store, empty", true),
         fixed("/holon/home", "the run store, empty", true),
@@ -118,20 +118,20 @@ fn views(plan: &RunPlan) -> Vec<View> {
         views.push(fixed(&format!("/holon/agent/{name}"), &file.to_string_lossy(), false));
     }
     // The seed only decides which unprivileged number root would use.
-    let identity = Identity::for_run(&digest::sha256(b"dry run"));
+    let identity = PayloadIdentity::for_run(&digest::sha256(b"dry run"));
     views.extend(layout::system_root(&identity).iter().map(view));
     views
 }
 
-fn view(mount: &Mount) -> View {
+fn view(mount: &Mount) -> MountRow {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let from = match &mount.source {
-        Source::Bind(source) => path(source),
-        Source::Symlink(target) => format!("link to {}", target.display()),
-        Source::Tmpfs { mb, .. } => format!("memory, at most {mb} MiB"),
-        Source::File(_) => "generated".to_owned(),
-        Source::Overlay(_) => "a layer".to_owned(),
-        Source::EmptyDir => "empty".to_owned(),
+        MountSource::Bind(source) => path(source),
+        MountSource::Symlink(target) => format!("link to {}", target.display()),
+        MountSource::Tmpfs { mb, .. } => format!("memory, at most {mb} MiB"),
+        MountSource::File(_) => "generated".to_owned(),
+        MountSource::Overlay(_) => "a layer".to_owned(),
+        MountSource::EmptyDir => "empty".to_owned(),
     };
-    View { at: path(&mount.at), from, writable: mount.writable }
+    MountRow { at: path(&mount.at), from, writable: mount.writable }
 }

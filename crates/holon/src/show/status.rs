@@ -5,10 +5,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use holon_core::manifest::Phase;
+use holon_core::manifest::RunPhase;
 
 use crate::terminal::shown::styled;
-use crate::terminal::{Stream, Style, Terminal, one_line};
+use crate::terminal::{Terminal, TerminalStream, TextStyle, one_line};
 
 /// How often the line is drawn again when nothing happens.
 const TICK: Duration = Duration::from_millis(250);
@@ -17,18 +17,18 @@ const ERASE: &str = "\r\x1b[2K";
 
 /// A status line on standard error; it disappears when dropped.
 pub(crate) struct StatusLine {
-    shared: Arc<Shared>,
+    shared: Arc<StatusLineShared>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct StatusLineShared {
+    state: Mutex<StatusLineState>,
     changed: Condvar,
-    stream: Stream,
+    stream: TerminalStream,
     width: usize,
 }
 
-struct State {
+struct StatusLineState {
     phase: &'static str,
     action: String,
     began: Instant,
@@ -38,8 +38,9 @@ struct State {
 impl StatusLine {
     /// Shows the line.
     pub(crate) fn start(terminal: &Terminal) -> Self {
-        let state = State { phase: "resolve", action: String::new(), began: Instant::now(), over: false };
-        let shared = Arc::new(Shared {
+        let state =
+            StatusLineState { phase: "resolve", action: String::new(), began: Instant::now(), over: false };
+        let shared = Arc::new(StatusLineShared {
             state: Mutex::new(state),
             changed: Condvar::new(),
             stream: terminal.stderr,
@@ -53,7 +54,7 @@ impl StatusLine {
     }
 
     /// Another phase began.
-    pub(crate) fn phase(&self, phase: Phase) {
+    pub(crate) fn phase(&self, phase: RunPhase) {
         let mut state = self.shared.lock();
         state.phase = phase.name();
         state.action.clear();
@@ -86,8 +87,8 @@ impl Drop for StatusLine {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl StatusLineShared {
+    fn lock(&self) -> MutexGuard<'_, StatusLineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,22 +96,23 @@ impl Shared {
         let mut state = self.lock();
         while !state.over {
             self.draw(&state, "");
+            // The line shows a clock, which goes on while nothing happens.
             state = self.changed.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
     /// One write, so that nothing else on the terminal gets in between.
-    fn draw(&self, state: &State, above: &str) {
+    fn draw(&self, state: &StatusLineState, above: &str) {
         let seconds = state.began.elapsed().as_secs();
         let plain = format!("{} {}:{:02}", state.phase, seconds / 60, seconds % 60);
         let room = self.width.saturating_sub(plain.chars().count() + 4);
         let action = match one_line(&state.action, room) {
             action if action.is_empty() => action,
-            action => self.stream.paint(Style::Dim, &format!(" · {action}")),
+            action => self.stream.paint(TextStyle::Dim, &format!(" · {action}")),
         };
         let above = styled(above, self.stream.colour);
         let newline = if above.is_empty() { "" } else { "\n" };
-        let text = format!("{ERASE}{above}{newline}{}{action}", self.stream.paint(Style::Cyan, &plain));
+        let text = format!("{ERASE}{above}{newline}{}{action}", self.stream.paint(TextStyle::Cyan, &plain));
         let mut out = io::stderr().lock();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }

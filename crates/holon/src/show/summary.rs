@@ -3,60 +3,60 @@
 use std::fs;
 use std::path::Path;
 
-use holon_core::Outcome;
+use holon_core::RunOutcome;
 use holon_core::manifest::Manifest;
 use holon_core::release::ReleaseDecision;
 
 use super::amount;
 use super::patch;
-use super::table::Table;
-use crate::terminal::{Stream, Style, visible};
+use super::table::TextTable;
+use crate::terminal::{TerminalStream, TextStyle, visible};
 
 /// Files listed before the rest is only counted.
 const MOST_FILES: usize = 20;
 
 /// Outcome in one line.
-pub(crate) fn headline(manifest: &Manifest, stream: Stream) -> String {
+pub(crate) fn headline(manifest: &Manifest, stream: TerminalStream) -> String {
     let (style, word) = word(manifest);
     let took = amount::millis(manifest.duration_ms);
     format!("{} {} · {} · {took}", stream.paint(style, word), manifest.mode, manifest.run_id)
 }
 
 /// How an outcome is called in front of people, and how it looks.
-pub(crate) fn word(manifest: &Manifest) -> (Style, &'static str) {
-    use holon_core::Status;
+pub(crate) fn word(manifest: &Manifest) -> (TextStyle, &'static str) {
+    use holon_core::RunStatus;
     match (manifest.outcome, manifest.status) {
-        (Outcome::Success, _) => (Style::Green, "success"),
-        (Outcome::NeedsHuman, _) => (Style::Yellow, "needs a person"),
-        (Outcome::Failure, Status::Timeout) => (Style::Red, "timed out"),
-        (Outcome::Failure, Status::Cancelled) => (Style::Yellow, "cancelled"),
-        (Outcome::Failure, Status::Interrupted) => (Style::Red, "interrupted"),
-        (Outcome::Failure, _) => (Style::Red, "failed"),
+        (RunOutcome::Success, _) => (TextStyle::Green, "success"),
+        (RunOutcome::NeedsHuman, _) => (TextStyle::Yellow, "needs a person"),
+        (RunOutcome::Failure, RunStatus::Timeout) => (TextStyle::Red, "timed out"),
+        (RunOutcome::Failure, RunStatus::Cancelled) => (TextStyle::Yellow, "cancelled"),
+        (RunOutcome::Failure, RunStatus::Interrupted) => (TextStyle::Red, "interrupted"),
+        (RunOutcome::Failure, _) => (TextStyle::Red, "failed"),
     }
 }
 
 /// Why it did not succeed, with the remedy, as `error:` and `hint:` lines; nothing when it did.
-pub(crate) fn reason(manifest: &Manifest, stream: Stream) -> String {
+pub(crate) fn reason(manifest: &Manifest, stream: TerminalStream) -> String {
     let mut text = String::new();
     let mut line = |style, label: &str, words: &str| {
         let words = visible(words).trim_end().replace('\n', "\n  ");
         text.push_str(&format!("{} {words}\n", stream.paint(style, label)));
     };
     for breach in &manifest.breaches {
-        line(Style::Red, "breach:", &format!("{}: {}", breach.kind, breach.detail));
+        line(TextStyle::Red, "breach:", &format!("{}: {}", breach.kind, breach.detail));
     }
     if let Some(error) = &manifest.error {
-        line(Style::Red, "error:", &error.message);
+        line(TextStyle::Red, "error:", &error.message);
         if let Some(hint) = &error.hint {
-            line(Style::Cyan, "hint:", hint);
+            line(TextStyle::Cyan, "hint:", hint);
         }
     }
     text
 }
 
 /// The artifacts that are there, and what is wrong with those that are not right.
-pub(crate) fn artifacts(manifest: &Manifest, stream: Stream) -> String {
-    let mut table = Table::indented(2);
+pub(crate) fn artifacts(manifest: &Manifest, stream: TerminalStream) -> String {
+    let mut table = TextTable::indented(2);
     for artifact in &manifest.artifacts {
         let size =
             artifact.sha256.as_ref().map_or_else(|| "missing".to_owned(), |_| amount::bytes(artifact.bytes));
@@ -72,9 +72,9 @@ pub(crate) fn artifacts(manifest: &Manifest, stream: Stream) -> String {
 }
 
 /// The files a patch changes.
-pub(crate) fn changed_files(patch: &[u8], stream: Stream) -> String {
+pub(crate) fn changed_files(patch: &[u8], stream: TerminalStream) -> String {
     let changes = patch::changes(patch);
-    let mut table = Table::indented(2);
+    let mut table = TextTable::indented(2);
     for change in changes.iter().take(MOST_FILES) {
         table.row([
             &format!("+{}", change.added),
@@ -98,9 +98,9 @@ pub(crate) fn whole(
     output: &Path,
     elsewhere: Option<&Path>,
     (applied, release): (Option<&str>, Option<&ReleaseDecision>),
-    stream: Stream,
+    stream: TerminalStream,
 ) -> String {
-    let bold = |text: &str| stream.paint(Style::Bold, text);
+    let bold = |text: &str| stream.paint(TextStyle::Bold, text);
     let mut text = format!("{}\n", headline(manifest, stream));
     let patch = fs::read(output.join("diff.patch")).unwrap_or_default();
     if !manifest.artifacts.is_empty() {
@@ -135,11 +135,11 @@ pub(crate) fn whole(
         Some(_) => None,
     };
     let next = match (patch.is_empty(), applied.is_some(), manifest.outcome) {
-        (true, _, Outcome::Success) | (_, true, _) => None,
-        (false, false, Outcome::Success | Outcome::NeedsHuman) => {
+        (true, _, RunOutcome::Success) | (_, true, _) => None,
+        (false, false, RunOutcome::Success | RunOutcome::NeedsHuman) => {
             Some([Some(command("diff")), apply].into_iter().flatten().collect::<Vec<_>>().join(", then "))
         }
-        (false, false, Outcome::Failure) => Some(command("diff")),
+        (false, false, RunOutcome::Failure) => Some(command("diff")),
         (true, false, _) => Some(command("show")),
     };
     if let Some(next) = next {

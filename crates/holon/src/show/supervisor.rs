@@ -3,24 +3,26 @@
 use std::fmt::Write as _;
 
 use holon_host::insertions::Insertions;
-use holon_host::recording::{Kind, Node, NodeStatus, Record, Recording, TaskGraph, WhatIf};
+use holon_host::recording::{
+    GraphNode, NodeStatus, SupervisorRecording, TaskGraph, TimelineKind, TimelineRecord, WhatIf,
+};
 use serde_json::{Value, json};
 
-use super::table::Table;
-use crate::failure::Failure;
-use crate::terminal::{Stream, Style, Terminal, one_line, visible};
+use super::table::TextTable;
+use crate::failure::CliFailure;
+use crate::terminal::{Terminal, TerminalStream, TextStyle, one_line, visible};
 
 /// Most lines of a timeline; the events have all of them.
 const MOST: usize = 400;
 
 /// Everything on one page.
-pub(crate) fn page(recording: &Recording, terminal: &Terminal) -> Result<String, Failure> {
+pub(crate) fn page(recording: &SupervisorRecording, terminal: &Terminal) -> Result<String, CliFailure> {
     let stream = terminal.stdout;
     let state = recording.state()?;
     let (level, shadow) = recording.level();
-    let mut text = stream.paint(Style::Bold, &format!("supervisor {level}"));
+    let mut text = stream.paint(TextStyle::Bold, &format!("supervisor {level}"));
     text.push_str(if shadow { ", as a shadow: nothing below was done\n" } else { "\n" });
-    let mut table = Table::indented(2);
+    let mut table = TextTable::indented(2);
     table.row(["steps", &word(json!(state.mode()))]);
     table.row(["phase", &word(json!(state.phase()))]);
     table.row(["said", &word(json!(state.phase_state().stage()))]);
@@ -39,13 +41,13 @@ pub(crate) fn page(recording: &Recording, terminal: &Terminal) -> Result<String,
     if let Some(insertions) = recording.insertions() {
         text.push_str(&inserted(insertions, stream));
     }
-    text.push_str(&format!("\n{}\n", stream.paint(Style::Bold, "timeline")));
+    text.push_str(&format!("\n{}\n", stream.paint(TextStyle::Bold, "timeline")));
     text.push_str(&timeline(&recording.records(), stream));
     Ok(text)
 }
 
 /// The same for programs.
-pub(crate) fn json(recording: &Recording) -> String {
+pub(crate) fn json(recording: &SupervisorRecording) -> String {
     let (level, shadow) = recording.level();
     let mut value = json!({"level": level, "shadow": shadow, "graph": recording.graph(), "timeline": recording.records()});
     if let Some(insertions) = recording.insertions() {
@@ -56,7 +58,7 @@ pub(crate) fn json(recording: &Recording) -> String {
 
 /// What another level would have done.
 pub(crate) fn what_if(
-    recording: &Recording,
+    recording: &SupervisorRecording,
     level: &str,
     checked: usize,
     found: &WhatIf,
@@ -70,7 +72,7 @@ pub(crate) fn what_if(
     let _ = writeln!(
         text,
         "{}: {} calls blocked, {} with a note, {} texts for the model",
-        stream.paint(Style::Bold, &head),
+        stream.paint(TextStyle::Bold, &head),
         found.blocked,
         found.warned,
         found.corrections
@@ -87,7 +89,7 @@ pub(crate) fn what_if(
 }
 
 /// The plan: its main branch from top to bottom, the other ways beside it.
-fn drawing(graph: &TaskGraph, stream: Stream) -> String {
+fn drawing(graph: &TaskGraph, stream: TerminalStream) -> String {
     let head = format!(
         "plan {} · {} · {}% · {}",
         graph.graph_id,
@@ -95,12 +97,13 @@ fn drawing(graph: &TaskGraph, stream: Stream) -> String {
         graph.progress(),
         word(json!(graph.status))
     );
-    let mut text = format!("\n{}\n", stream.paint(Style::Bold, &head));
+    let mut text = format!("\n{}\n", stream.paint(TextStyle::Bold, &head));
     let branches = [&graph.main_branch].into_iter().chain(&graph.fallback_branches);
     for branch in branches {
         let here = branch.id == graph.cursor.branch_id;
         let name = if here { format!("{} (here)", branch.id) } else { branch.id.clone() };
-        let _ = writeln!(text, "  {}", stream.paint(if here { Style::Cyan } else { Style::Dim }, &name));
+        let _ =
+            writeln!(text, "  {}", stream.paint(if here { TextStyle::Cyan } else { TextStyle::Dim }, &name));
         let last = branch.node_ids.len().saturating_sub(1);
         for (at, node) in branch.node_ids.iter().filter_map(|id| graph.nodes.get(id)).enumerate() {
             let line = if at == last { "└─" } else { "├─" };
@@ -120,13 +123,13 @@ fn drawing(graph: &TaskGraph, stream: Stream) -> String {
 }
 
 /// What was put into the conversation of an agent that thinks inside, where, and what came after it.
-fn inserted(insertions: &Insertions, stream: Stream) -> String {
-    let mut text = format!("\n{}\n", stream.paint(Style::Bold, "put into the agent's conversation"));
+fn inserted(insertions: &Insertions, stream: TerminalStream) -> String {
+    let mut text = format!("\n{}\n", stream.paint(TextStyle::Bold, "put into the agent's conversation"));
     if insertions.inserted.is_empty() {
         text.push_str("  nothing\n");
         return text;
     }
-    let mut table = Table::new(["NO", "ROUND", "WHERE", "AFTER", "TEXT"]);
+    let mut table = TextTable::new(["NO", "ROUND", "WHERE", "AFTER", "TEXT"]);
     for one in &insertions.inserted {
         let after = one.after.map(|after| word(json!(after)).replace('_', " ")).unwrap_or_default();
         table.row([
@@ -149,13 +152,13 @@ fn word(value: Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn step(node: &Node, current: bool, stream: Stream) -> String {
+fn step(node: &GraphNode, current: bool, stream: TerminalStream) -> String {
     let (mark, style) = match node.status {
-        NodeStatus::Done => ("✓", Style::Green),
-        NodeStatus::Skipped => ("-", Style::Dim),
-        NodeStatus::Failed => ("✗", Style::Red),
-        NodeStatus::Running => ("▶", Style::Yellow),
-        NodeStatus::Pending => ("·", Style::Dim),
+        NodeStatus::Done => ("✓", TextStyle::Green),
+        NodeStatus::Skipped => ("-", TextStyle::Dim),
+        NodeStatus::Failed => ("✗", TextStyle::Red),
+        NodeStatus::Running => ("▶", TextStyle::Yellow),
+        NodeStatus::Pending => ("·", TextStyle::Dim),
     };
     let mut text = format!(
         "{} {} {}  {}",
@@ -166,23 +169,23 @@ fn step(node: &Node, current: bool, stream: Stream) -> String {
     );
     if !node.evidence.is_empty() {
         let ids: Vec<String> = node.evidence.iter().map(|entry| entry.0.to_string()).collect();
-        text.push_str(&stream.paint(Style::Dim, &format!("  [evidence {}]", ids.join(", "))));
+        text.push_str(&stream.paint(TextStyle::Dim, &format!("  [evidence {}]", ids.join(", "))));
     }
     if node.retries > 0 {
         text.push_str(&format!("  failed {} times", node.retries));
     }
     if current {
-        text.push_str(&stream.paint(Style::Cyan, "  ← here"));
+        text.push_str(&stream.paint(TextStyle::Cyan, "  ← here"));
     }
     text
 }
 
 /// One line per decision.
-fn timeline(records: &[Record], stream: Stream) -> String {
+fn timeline(records: &[TimelineRecord], stream: TerminalStream) -> String {
     if records.is_empty() {
         return "  nothing had to be decided\n".to_owned();
     }
-    let mut table = Table::new(["ROUND", "WHAT", "MODE", "PHASE", "WHY"]);
+    let mut table = TextTable::new(["ROUND", "WHAT", "MODE", "PHASE", "WHY"]);
     for record in records.iter().take(MOST) {
         let round = record.round.to_string();
         let why = format!("{}{}", record.reason, detail(record));
@@ -202,22 +205,24 @@ fn timeline(records: &[Record], stream: Stream) -> String {
 }
 
 /// The one fact behind a decision that says most.
-fn detail(record: &Record) -> String {
+fn detail(record: &TimelineRecord) -> String {
     let text = |key: &str| record.payload.get(key).and_then(|value| value.as_str()).unwrap_or_default();
     match record.event {
-        Kind::Failure => format!(" {}", text("why")),
-        Kind::Drift => match (record.payload.get("value"), record.payload.get("threshold")) {
+        TimelineKind::Failure => format!(" {}", text("why")),
+        TimelineKind::Drift => match (record.payload.get("value"), record.payload.get("threshold")) {
             (Some(value), Some(threshold)) => format!(" ({value} of {threshold})"),
             _ => String::new(),
         },
-        Kind::Switch => {
+        TimelineKind::Switch => {
             let noticed = record.payload.get("noticed").and_then(|value| value.as_array());
             let words: Vec<&str> = noticed.into_iter().flatten().filter_map(|word| word.as_str()).collect();
             if words.is_empty() { String::new() } else { format!(" {}", words.join("; ")) }
         }
-        Kind::TaskGraphNode | Kind::Rollback => format!(" {} {}", text("node"), text("status")),
-        Kind::Timeout => format!(" {}", text("reason")),
-        Kind::ShadowDiagnostic => format!(" {}", text("why")),
+        TimelineKind::TaskGraphNode | TimelineKind::Rollback => {
+            format!(" {} {}", text("node"), text("status"))
+        }
+        TimelineKind::Timeout => format!(" {}", text("reason")),
+        TimelineKind::ShadowDiagnostic => format!(" {}", text("why")),
         _ => String::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! Columns that line up.
 
-use crate::terminal::{Stream, Style, Terminal, one_line};
+use crate::terminal::{Terminal, TerminalStream, TextStyle, one_line};
 
 /// Longest text of a cell: callers cut what may be cut.
 const WIDEST: usize = 2000;
@@ -11,13 +11,13 @@ const NARROWEST: usize = 16;
 
 /// Rows of `N` cells; everything in them is made safe to print.
 #[derive(Debug)]
-pub(crate) struct Table<const N: usize> {
+pub(crate) struct TextTable<const N: usize> {
     head: Option<[String; N]>,
     rows: Vec<[String; N]>,
     indent: usize,
 }
 
-impl<const N: usize> Table<N> {
+impl<const N: usize> TextTable<N> {
     /// A table with a heading.
     pub(crate) fn new(head: [&str; N]) -> Self {
         Self { head: Some(head.map(str::to_owned)), rows: Vec::new(), indent: 0 }
@@ -34,12 +34,12 @@ impl<const N: usize> Table<N> {
     }
 
     /// The table as lines; in front of a person its last column stays within the terminal.
-    pub(crate) fn render(&self, stream: Stream) -> String {
+    pub(crate) fn render(&self, stream: TerminalStream) -> String {
         let edge = if self.indent > 0 { BREAK } else { usize::MAX };
         self.within(if stream.tty { edge.min(Terminal::again().width) } else { edge }, stream)
     }
 
-    fn within(&self, edge: usize, stream: Stream) -> String {
+    fn within(&self, edge: usize, stream: TerminalStream) -> String {
         let mut widths = [0; N];
         for row in self.head.iter().chain(&self.rows) {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -58,7 +58,7 @@ impl<const N: usize> Table<N> {
         };
         let mut text = String::new();
         if let Some(head) = &self.head {
-            text.push_str(&stream.paint(Style::Bold, &line(head)));
+            text.push_str(&stream.paint(TextStyle::Bold, &line(head)));
             text.push('\n');
         }
         for row in &self.rows {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_breaks_the_last_column_alone() {
-        let mut table = Table::new(["MODE", "WHAT"]);
+        let mut table = TextTable::new(["MODE", "WHAT"]);
         table.row(["plan", "Thinks a change through and writes it down"]);
         let plain = Terminal::plain().stdout;
         assert_eq!(
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
-        let mut table = Table::new(["A", "LONG", ""]);
+        let mut table = TextTable::new(["A", "LONG", ""]);
         table.row(["äöü", "x", "end"]);
         table.row(["b", "\x1b[2J", ""]);
         let plain = Terminal::plain().stdout;
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_long_last_column_goes_on_below() {
-        let mut table = Table::indented(2);
+        let mut table = TextTable::indented(2);
         table.row(["key", &"word ".repeat(30)]);
         let text = table.render(Terminal::plain().stdout);
         let lines: Vec<&str> = text.lines().collect();

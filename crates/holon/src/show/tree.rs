@@ -3,43 +3,43 @@
 use std::io::Write;
 use std::time::Instant;
 
-use holon_core::Outcome;
-use holon_core::event::{Body, Event, PlannedTask, Sink};
+use holon_core::RunOutcome;
+use holon_core::event::{EventBody, EventSink, PlannedTask, RunEvent};
 use holon_core::ids::RunId;
 
 use super::amount;
-use super::progress::Progress;
+use super::progress::RunProgress;
 use crate::terminal::shown::styled;
-use crate::terminal::{Style, Terminal, one_line};
+use crate::terminal::{Terminal, TextStyle, one_line};
 
 /// Receives the events of an orchestration and its children, and shows them.
-pub(crate) struct Tree {
+pub(crate) struct TaskTree {
     terminal: Terminal,
     /// Shows what has no tree: JSON, nothing, or plain lines.
-    lines: Option<Progress>,
+    lines: Option<RunProgress>,
     own: Option<RunId>,
-    tasks: Vec<Row>,
+    tasks: Vec<TaskRow>,
     /// What happened last.
     last: String,
     /// How many lines are on the screen now.
     drawn: usize,
 }
 
-struct Row {
+struct TaskRow {
     task: PlannedTask,
-    state: State,
+    state: TaskRowState,
 }
 
-enum State {
+enum TaskRowState {
     Waiting,
     Running { since: Instant, attempt: u32 },
-    Ended { outcome: Outcome, took: u64 },
+    Ended { outcome: RunOutcome, took: u64 },
 }
 
-impl Tree {
+impl TaskTree {
     /// The form that fits the flags and the terminal.
     pub(crate) fn new(terminal: &Terminal, json: bool, quiet: bool) -> Self {
-        let lines = (json || quiet || !terminal.live).then(|| Progress::new(terminal, json, quiet));
+        let lines = (json || quiet || !terminal.live).then(|| RunProgress::new(terminal, json, quiet));
         Self {
             terminal: terminal.clone(),
             lines,
@@ -51,39 +51,39 @@ impl Tree {
     }
 
     /// Takes note of what an event says; whether anything is to be seen.
-    fn take(&mut self, event: &Event) -> bool {
+    fn take(&mut self, event: &RunEvent) -> bool {
         let own = self.own.get_or_insert_with(|| event.run.clone()) == &event.run;
         match &event.body {
-            Body::TasksPlanned { tasks } => {
+            EventBody::TasksPlanned { tasks } => {
                 // A plan can grow; what is known of its tasks stays.
                 let mut known = std::mem::take(&mut self.tasks);
                 let row = |task: &PlannedTask| {
                     let at = known.iter().position(|row| row.task.id == task.id);
-                    let state = at.map_or(State::Waiting, |at| known.swap_remove(at).state);
-                    Row { task: task.clone(), state }
+                    let state = at.map_or(TaskRowState::Waiting, |at| known.swap_remove(at).state);
+                    TaskRow { task: task.clone(), state }
                 };
                 self.tasks = tasks.iter().map(row).collect();
                 self.last.clear();
             }
-            Body::StepStarted { step, attempt, .. } => {
+            EventBody::StepStarted { step, attempt, .. } => {
                 let (since, attempt) = (Instant::now(), *attempt);
-                self.set(step, State::Running { since, attempt });
+                self.set(step, TaskRowState::Running { since, attempt });
             }
-            Body::StepFinished { step, outcome, duration_ms, .. } => {
-                self.set(step, State::Ended { outcome: *outcome, took: *duration_ms });
+            EventBody::StepFinished { step, outcome, duration_ms, .. } => {
+                self.set(step, TaskRowState::Ended { outcome: *outcome, took: *duration_ms });
             }
-            Body::ToolProposed { tool, summary, .. } => {
+            EventBody::ToolProposed { tool, summary, .. } => {
                 self.last = format!("{tool} {}", summary.as_deref().unwrap_or_default());
             }
-            Body::PhaseStarted { phase } => self.last = phase.to_string(),
-            Body::Warning { message } if own => self.last.clone_from(message),
-            Body::Output { text, .. } => self.last.clone_from(text),
+            EventBody::PhaseStarted { phase } => self.last = phase.to_string(),
+            EventBody::Warning { message } if own => self.last.clone_from(message),
+            EventBody::Output { text, .. } => self.last.clone_from(text),
             _ => return false,
         }
         true
     }
 
-    fn set(&mut self, step: &str, state: State) {
+    fn set(&mut self, step: &str, state: TaskRowState) {
         if let Some(row) = self.tasks.iter_mut().find(|row| row.task.id == step) {
             row.state = state;
         }
@@ -113,17 +113,17 @@ impl Tree {
         for row in &self.tasks {
             let depth = depth(&self.tasks, &row.task, 0);
             let (sign, style, note) = match &row.state {
-                State::Waiting => ("·", Style::Dim, String::new()),
-                State::Running { since, attempt } => {
+                TaskRowState::Waiting => ("·", TextStyle::Dim, String::new()),
+                TaskRowState::Running { since, attempt } => {
                     let seconds = since.elapsed().as_secs();
                     let again = if *attempt > 1 { format!(", run {attempt}") } else { String::new() };
-                    ("▸", Style::Cyan, format!("{}:{:02}{again}", seconds / 60, seconds % 60))
+                    ("▸", TextStyle::Cyan, format!("{}:{:02}{again}", seconds / 60, seconds % 60))
                 }
-                State::Ended { outcome, took } => {
+                TaskRowState::Ended { outcome, took } => {
                     let (sign, style) = match outcome {
-                        Outcome::Success => ("✓", Style::Green),
-                        Outcome::NeedsHuman => ("?", Style::Yellow),
-                        Outcome::Failure => ("✗", Style::Red),
+                        RunOutcome::Success => ("✓", TextStyle::Green),
+                        RunOutcome::NeedsHuman => ("?", TextStyle::Yellow),
+                        RunOutcome::Failure => ("✗", TextStyle::Red),
                     };
                     (sign, style, amount::millis(*took))
                 }
@@ -134,14 +134,14 @@ impl Tree {
             lines.push(paint(style, &text));
         }
         if !self.last.is_empty() {
-            lines.push(paint(Style::Dim, &one_line(&self.last, width.saturating_sub(1))));
+            lines.push(paint(TextStyle::Dim, &one_line(&self.last, width.saturating_sub(1))));
         }
         lines
     }
 }
 
 /// How many tasks have to come before this one, one after the other.
-fn depth(rows: &[Row], task: &PlannedTask, seen: usize) -> usize {
+fn depth(rows: &[TaskRow], task: &PlannedTask, seen: usize) -> usize {
     if seen > rows.len() {
         return 0;
     }
@@ -154,8 +154,8 @@ fn one_line_keeping_indent(text: &str, width: usize) -> String {
     format!("{indent}{}", one_line(text, width.saturating_sub(indent.len() + 1)))
 }
 
-impl Sink for Tree {
-    fn emit(&mut self, event: &Event) {
+impl EventSink for TaskTree {
+    fn emit(&mut self, event: &RunEvent) {
         if let Some(lines) = &mut self.lines {
             lines.emit(event);
         } else if self.take(event) {
@@ -164,7 +164,7 @@ impl Sink for Tree {
     }
 }
 
-impl Drop for Tree {
+impl Drop for TaskTree {
     fn drop(&mut self) {
         if self.lines.is_none() {
             self.last.clear();
@@ -177,8 +177,8 @@ impl Drop for Tree {
 mod tests {
     use super::*;
 
-    fn event(body: Body) -> Event {
-        Event { seq: 1, at: String::new(), run: RunId::from_parts(0, [0; 4]), body }
+    fn event(body: EventBody) -> RunEvent {
+        RunEvent { seq: 1, at: String::new(), run: RunId::from_parts(0, [0; 4]), body }
     }
 
     #[test]
@@ -190,18 +190,18 @@ mod tests {
             depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
         };
         let terminal = Terminal { live: true, ..Terminal::plain() };
-        let mut tree = Tree::new(&terminal, false, false);
+        let mut tree = TaskTree::new(&terminal, false, false);
         assert!(tree.lines.is_none());
         let tasks = vec![task("a", &[]), task("b", &["a"]), task("c", &["a", "b"])];
-        tree.take(&event(Body::TasksPlanned { tasks }));
-        tree.take(&event(Body::StepStarted { step: "a".into(), mode: None, attempt: 2 }));
-        let (outcome, duration_ms) = (Outcome::Success, 1500);
-        tree.take(&event(Body::StepFinished { step: "b".into(), step_run: None, outcome, duration_ms }));
+        tree.take(&event(EventBody::TasksPlanned { tasks }));
+        tree.take(&event(EventBody::StepStarted { step: "a".into(), mode: None, attempt: 2 }));
+        let (outcome, duration_ms) = (RunOutcome::Success, 1500);
+        tree.take(&event(EventBody::StepFinished { step: "b".into(), step_run: None, outcome, duration_ms }));
         let lines = tree.render();
         assert!(lines[0].starts_with("▸ a [execute] 0:00, run 2"), "{lines:?}");
         assert!(lines[1].starts_with("  ✓ b [execute] 1.5"), "{lines:?}");
         assert_eq!(lines[2], "    · c [execute]");
         // Nothing is drawn at the end of a test.
-        tree.lines = Some(Progress::new(&terminal, false, true));
+        tree.lines = Some(RunProgress::new(&terminal, false, true));
     }
 }

@@ -3,19 +3,19 @@
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use holon_host::Cancel;
-use holon_host::thread::Surroundings;
-use holon_sandbox::walls::Launcher;
-use holon_server::{Doors, Limits, Minds, Server, ServerError, Setup};
+use holon_host::ModelCancel;
+use holon_host::thread::TurnSurroundings;
+use holon_sandbox::isolation::Launcher;
+use holon_server::{AccessSettings, ChatServer, ReplySource, ServerError, ServerLimits, ServerSetup};
 
 use crate::command::run::host_in;
-use crate::command::serve::demo::Stage;
-use crate::failure::Failure;
+use crate::command::serve::demo::ServeDemoStage;
+use crate::failure::CliFailure;
 use crate::session::{self, Session};
 
 /// How often the door of a server that is only just starting is tried, and the pause between.
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Where answers shall come from, as far as whoever starts it may say.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wish {
+pub(crate) struct ReplySourceFlags {
     /// The provider of the model.
     pub(crate) provider: Option<String>,
     /// A cassette instead of a model.
@@ -38,38 +38,40 @@ pub(crate) struct Wish {
 /// The way to the threads. When it is dropped, turns that this process carries end, and are kept.
 pub(crate) struct Carrier {
     state: PathBuf,
-    make: Box<dyn Fn() -> Setup + Send + Sync>,
-    own: Mutex<Option<Own>>,
-    stage: Option<Stage>,
+    make: Box<dyn Fn() -> ServerSetup + Send + Sync>,
+    own: Mutex<Option<InProcessServer>>,
+    stage: Option<ServeDemoStage>,
     /// Whether answers must come from this process.
     own_only: bool,
 }
 
-struct Own {
-    stop: Cancel,
+struct InProcessServer {
+    stop: ModelCancel,
     thread: JoinHandle<Result<(), ServerError>>,
 }
 
 impl Carrier {
     /// Finds the server that carries the threads, or becomes it.
-    pub(crate) fn open(session: &Session, wish: Wish) -> Result<Self, Failure> {
-        let stage = wish.demo.then(Stage::build).transpose()?;
+    pub(crate) fn open(session: &Session, wish: ReplySourceFlags) -> Result<Self, CliFailure> {
+        let stage = wish.demo.then(ServeDemoStage::build).transpose()?;
         let places = match &stage {
             Some(stage) => stage.places(session),
             None => session.places()?,
         };
         let minds = match (&stage, wish.replay) {
-            (Some(stage), _) => Minds::Cassette { file: stage.cassette(), demo: true },
+            (Some(stage), _) => ReplySource::Cassette { file: stage.cassette(), demo: true },
             (None, Some(file)) => {
-                let file = file.canonicalize().map_err(Failure::io("read", &file))?;
-                Minds::Cassette { file, demo: false }
+                let file = file.canonicalize().map_err(CliFailure::io("read", &file))?;
+                ReplySource::Cassette { file, demo: false }
             }
-            (None, None) => Minds::Network { provider: wish.provider, model: None, titles: wish.titles },
+            (None, None) => {
+                ReplySource::Network { provider: wish.provider, model: None, titles: wish.titles }
+            }
         };
-        let own_only = matches!(minds, Minds::Cassette { .. });
+        let own_only = matches!(minds, ReplySource::Cassette { .. });
         let state = places.state.clone();
-        let make = move || Setup {
-            around: Surroundings {
+        let make = move || ServerSetup {
+            around: TurnSurroundings {
                 launcher: Launcher::default(),
                 env: Arc::new(session::variable),
                 home: places.home.clone(),
@@ -77,8 +79,8 @@ impl Carrier {
             secrets: session::secrets(),
             // Only this user's own programs come in, and they name the folder.
             roots: vec![PathBuf::from("/")],
-            doors: Doors::default(),
-            limits: Limits::default(),
+            doors: AccessSettings::default(),
+            limits: ServerLimits::default(),
             minds: minds.clone(),
             host: Arc::new(host_in),
             give_back: holon_sandbox::memory::give_back,
@@ -93,7 +95,7 @@ impl Carrier {
 
     /// The folder of the demonstration.
     pub(crate) fn sample(&self) -> Option<PathBuf> {
-        self.stage.as_ref().map(Stage::sample)
+        self.stage.as_ref().map(ServeDemoStage::sample)
     }
 
     /// Whether a cassette answers, which knows of chats only.
@@ -119,7 +121,7 @@ impl Carrier {
         }
     }
 
-    fn settle(&self) -> Result<(), Failure> {
+    fn settle(&self) -> Result<(), CliFailure> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..TRIES {
             match self.start() {
@@ -128,7 +130,7 @@ impl Carrier {
                     return Ok(());
                 }
                 Err(ServerError::Taken { .. }) if self.own_only => {
-                    return Err(Failure::user(
+                    return Err(CliFailure::user(
                         "another Holon carries the threads, and would answer in the cassette's place",
                         "end it first, or use another XDG_STATE_HOME",
                     ));
@@ -137,43 +139,39 @@ impl Carrier {
                     if holon_server::connect(&self.state).is_ok() {
                         return Ok(());
                     }
+                    // The other process holds the lock before it listens, and a lock tells nobody when it goes.
                     std::thread::sleep(PAUSE);
                 }
                 Err(e) => {
-                    return Err(Failure::config(e.to_string()).hint(e.hint()));
+                    return Err(CliFailure::config(e.to_string()).hint(e.hint()));
                 }
             }
         }
-        Err(Failure::config("another Holon holds the threads and does not answer")
+        Err(CliFailure::config("another Holon holds the threads and does not answer")
             .hint("`fuser` on the file `server/lock` of the state folder names its process"))
     }
 
     /// Starts a server in this process and waits until it can be reached.
-    fn start(&self) -> Result<Own, ServerError> {
+    fn start(&self) -> Result<InProcessServer, ServerError> {
         let (tell, told) = channel();
         let setup = (self.make)();
-        let stop = Cancel::default();
+        let stop = ModelCancel::default();
         let ending = stop.clone();
         let thread = std::thread::spawn(move || {
-            Server::run_indoors(setup, &ending, || {
+            ChatServer::run_on_unix_socket(setup, &ending, || {
                 let _ = tell.send(());
             })
         });
-        loop {
-            match told.recv_timeout(Duration::from_secs(1)) {
-                Ok(()) => return Ok(Own { stop, thread }),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    let lost = || ServerError::Folder {
-                        path: self.state.display().to_string(),
-                        source: io::Error::other("the server ended without a word"),
-                    };
-                    return match thread.join() {
-                        Ok(Err(e)) => Err(e),
-                        Ok(Ok(())) | Err(_) => Err(lost()),
-                    };
-                }
-            }
+        if told.recv().is_ok() {
+            return Ok(InProcessServer { stop, thread });
+        }
+        let lost = || ServerError::Folder {
+            path: self.state.display().to_string(),
+            source: io::Error::other("the server ended without a word"),
+        };
+        match thread.join() {
+            Ok(Err(e)) => Err(e),
+            Ok(Ok(())) | Err(_) => Err(lost()),
         }
     }
 }

@@ -10,7 +10,7 @@ const MOST_BODY: u64 = 256 << 20;
 const MOST_LINE: u64 = 16 << 20;
 
 /// What is sent along.
-pub(crate) enum Body<'a> {
+pub(crate) enum RequestBody<'a> {
     /// Nothing.
     None,
     /// JSON.
@@ -20,14 +20,14 @@ pub(crate) enum Body<'a> {
 }
 
 /// The head of an answer, and the rest of it to be read.
-pub(crate) struct Answer<R> {
+pub(crate) struct HttpResponse<R> {
     pub(crate) status: u16,
     body: BodyReader<R>,
 }
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct StreamEvent {
     /// Its number; the last one has none.
     pub(crate) id: Option<u64>,
     /// What happened.
@@ -42,12 +42,12 @@ pub(crate) fn send<S: Read + Write>(
     method: &str,
     path: &str,
     language: &str,
-    body: &Body<'_>,
-) -> io::Result<Answer<S>> {
+    body: &RequestBody<'_>,
+) -> io::Result<HttpResponse<S>> {
     let (kind, bytes) = match body {
-        Body::None => ("", Vec::new()),
-        Body::Json(value) => ("content-type: application/json\r\n", value.to_string().into_bytes()),
-        Body::Bytes(bytes) => ("content-type: application/octet-stream\r\n", bytes.to_vec()),
+        RequestBody::None => ("", Vec::new()),
+        RequestBody::Json(value) => ("content-type: application/json\r\n", value.to_string().into_bytes()),
+        RequestBody::Bytes(bytes) => ("content-type: application/octet-stream\r\n", bytes.to_vec()),
     };
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\naccept-language: {language}\r\n\
@@ -65,7 +65,7 @@ pub(crate) fn send<S: Read + Write>(
     let line = read_line(&mut reader).map_err(|e| unheard.unwrap_or(e))?;
     let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
     let status = status.ok_or_else(|| strange("the first line of an answer"))?;
-    let mut left = Left::ToTheEnd;
+    let mut left = BodyRemainder::ToTheEnd;
     loop {
         let line = read_line(&mut reader)?;
         if line.is_empty() {
@@ -74,15 +74,15 @@ pub(crate) fn send<S: Read + Write>(
         let Some((name, value)) = line.split_once(':') else { continue };
         let value = value.trim();
         if name.eq_ignore_ascii_case("content-length") {
-            left = Left::Bytes(value.parse().map_err(|_| strange("the length of an answer"))?);
+            left = BodyRemainder::Bytes(value.parse().map_err(|_| strange("the length of an answer"))?);
         } else if name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case("chunked") {
-            left = Left::Chunk(0);
+            left = BodyRemainder::Chunk(0);
         }
     }
-    Ok(Answer { status, body: BodyReader { reader, left } })
+    Ok(HttpResponse { status, body: BodyReader { reader, left } })
 }
 
-impl<R: Read> Answer<R> {
+impl<R: Read> HttpResponse<R> {
     /// The whole body as JSON; none when it is empty.
     pub(crate) fn json(self) -> io::Result<Value> {
         let mut text = Vec::new();
@@ -101,20 +101,20 @@ impl<R: Read> Answer<R> {
     }
 
     /// The body as events.
-    pub(crate) fn events(self) -> Events<R> {
-        Events { reader: BufReader::new(self.body), over: false }
+    pub(crate) fn events(self) -> EventStream<R> {
+        EventStream { reader: BufReader::new(self.body), over: false }
     }
 }
 
 /// The events of a stream as they come; after `done` there are none.
-pub(crate) struct Events<R> {
+pub(crate) struct EventStream<R> {
     reader: BufReader<BodyReader<R>>,
     over: bool,
 }
 
-impl<R: Read> Events<R> {
-    fn read(&mut self) -> io::Result<Event> {
-        let mut event = Event { id: None, name: String::new(), data: Value::Null };
+impl<R: Read> EventStream<R> {
+    fn read(&mut self) -> io::Result<StreamEvent> {
+        let mut event = StreamEvent { id: None, name: String::new(), data: Value::Null };
         loop {
             let line = read_line(&mut self.reader)?;
             if line.is_empty() {
@@ -137,8 +137,8 @@ impl<R: Read> Events<R> {
     }
 }
 
-impl<R: Read> Iterator for Events<R> {
-    type Item = io::Result<Event>;
+impl<R: Read> Iterator for EventStream<R> {
+    type Item = io::Result<StreamEvent>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.over {
@@ -153,10 +153,10 @@ impl<R: Read> Iterator for Events<R> {
 /// A body, without the marks of its pieces.
 struct BodyReader<R> {
     reader: BufReader<R>,
-    left: Left,
+    left: BodyRemainder,
 }
 
-enum Left {
+enum BodyRemainder {
     /// What is left of a body of known length.
     Bytes(u64),
     /// What is left of a piece.
@@ -167,7 +167,7 @@ enum Left {
 
 impl<R: Read> Read for BodyReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if let Left::Chunk(0) = self.left {
+        if let BodyRemainder::Chunk(0) = self.left {
             let mut line = read_line(&mut self.reader)?;
             if line.is_empty() {
                 // The break after the piece before.
@@ -175,9 +175,11 @@ impl<R: Read> Read for BodyReader<R> {
             }
             let size = line.split(';').next().unwrap_or_default().trim();
             let size = u64::from_str_radix(size, 16).map_err(|_| strange("the length of a piece"))?;
-            self.left = if size == 0 { Left::Bytes(0) } else { Left::Chunk(size) };
+            self.left = if size == 0 { BodyRemainder::Bytes(0) } else { BodyRemainder::Chunk(size) };
         }
-        let (Left::Bytes(left) | Left::Chunk(left)) = &mut self.left else { return self.reader.read(into) };
+        let (BodyRemainder::Bytes(left) | BodyRemainder::Chunk(left)) = &mut self.left else {
+            return self.reader.read(into);
+        };
         let room = usize::try_from(*left).unwrap_or(usize::MAX).min(into.len());
         if room == 0 {
             return Ok(0);
@@ -220,14 +222,14 @@ mod tests {
     use super::*;
 
     /// A connection that says something prepared, in pieces of some size.
-    struct Canned {
+    struct CannedConnection {
         says: Vec<u8>,
         at: usize,
         piece: usize,
         heard: Vec<u8>,
     }
 
-    impl Read for Canned {
+    impl Read for CannedConnection {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             let end = (self.at + self.piece.min(into.len())).min(self.says.len());
             let part = &self.says[self.at..end];
@@ -237,7 +239,7 @@ mod tests {
         }
     }
 
-    impl Write for Canned {
+    impl Write for CannedConnection {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.heard.extend(bytes);
             Ok(bytes.len())
@@ -247,8 +249,8 @@ mod tests {
         }
     }
 
-    fn canned(says: &[u8], piece: usize) -> Canned {
-        Canned { says: says.to_vec(), at: 0, piece, heard: Vec::new() }
+    fn canned(says: &[u8], piece: usize) -> CannedConnection {
+        CannedConnection { says: says.to_vec(), at: 0, piece, heard: Vec::new() }
     }
 
     /// A stream in three pieces, as a server sends it.
@@ -263,16 +265,16 @@ mod tests {
         format!("{head}\r\n{chunks}0\r\n\r\n")
     }
 
-    fn read(text: &str, piece: usize) -> io::Result<Vec<Event>> {
-        send(canned(text.as_bytes(), piece), "GET", "/", "en", &Body::None)?.events().collect()
+    fn read(text: &str, piece: usize) -> io::Result<Vec<StreamEvent>> {
+        send(canned(text.as_bytes(), piece), "GET", "/", "en", &RequestBody::None)?.events().collect()
     }
 
     #[test]
     fn a_stream_is_read_however_it_is_cut() {
         for piece in 1..stream().len() {
             let events = read(&stream(), piece).unwrap();
-            let said = Event { id: Some(1), name: "message".into(), data: json!({"text": "hé"}) };
-            let done = Event { id: None, name: "done".into(), data: json!({}) };
+            let said = StreamEvent { id: Some(1), name: "message".into(), data: json!({"text": "hé"}) };
+            let done = StreamEvent { id: None, name: "done".into(), data: json!({}) };
             assert_eq!(events, [said, done], "in pieces of {piece}");
         }
     }
@@ -280,7 +282,8 @@ mod tests {
     #[test]
     fn an_answer_with_a_length_is_read() {
         let text = b"HTTP/1.1 409 Conflict\r\nContent-Length: 12\r\n\r\n{\"code\":\"x\"}more";
-        let answer = send(canned(text, 7), "POST", "/api", "zh", &Body::Json(&json!({"a": 1}))).unwrap();
+        let answer =
+            send(canned(text, 7), "POST", "/api", "zh", &RequestBody::Json(&json!({"a": 1}))).unwrap();
         assert_eq!((answer.status, answer.json().unwrap()), (409, json!({"code": "x"})));
     }
 

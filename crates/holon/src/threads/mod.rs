@@ -5,7 +5,7 @@ mod carrier;
 mod http;
 mod language;
 
-pub(crate) use api::{Api, Trouble};
-pub(crate) use carrier::{Carrier, Wish};
-pub(crate) use http::{Event, Events};
+pub(crate) use api::{ApiTrouble, ThreadsApi};
+pub(crate) use carrier::{Carrier, ReplySourceFlags};
+pub(crate) use http::{EventStream, StreamEvent};
 pub(crate) use language::own_words;

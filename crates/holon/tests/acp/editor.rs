@@ -23,9 +23,9 @@ use serde_json::Value;
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
 /// A repository and a model, with an editor in front of them.
-pub(crate) struct Stage(ChatStage);
+pub(crate) struct EditorStage(ChatStage);
 
-impl std::ops::Deref for Stage {
+impl std::ops::Deref for EditorStage {
     type Target = ChatStage;
 
     fn deref(&self) -> &ChatStage {
@@ -34,7 +34,7 @@ impl std::ops::Deref for Stage {
 }
 
 /// What a scene has at hand.
-pub(crate) struct Editor {
+pub(crate) struct TestEditor {
     pub(crate) agent: ConnectionTo<Agent>,
     updates: UnboundedReceiver<Value>,
     /// What the person will choose, permission by permission; nothing chosen means cancelled.
@@ -43,13 +43,13 @@ pub(crate) struct Editor {
     pub(crate) permissions: Arc<Mutex<Vec<Value>>>,
 }
 
-impl Stage {
+impl EditorStage {
     pub(crate) fn new(cassette: &str) -> Self {
         Self(ChatStage::new(BIN, cassette))
     }
 
     /// Starts `holon acp` and hands over its two ends and the process.
-    pub(crate) fn start(&self, args: &str) -> (File, File, holon_testkit::Running) {
+    pub(crate) fn start(&self, args: &str) -> (File, File, holon_testkit::RunningCommand) {
         let [from, to] = ["from", "to"].map(|name| self.fifo(name));
         let [binary, there, back] = [self.env.binary(), &to, &from].map(|path| path.display().to_string());
         let line = format!("exec '{binary}' acp {args} < '{there}' > '{back}'");
@@ -59,7 +59,7 @@ impl Stage {
     }
 
     /// Plays a scene with an editor; what the agent says is protocol and nothing else, and it ends when the editor does.
-    pub(crate) fn edit(&self, scene: impl AsyncFnOnce(&mut Editor) -> Result<(), Error>) {
+    pub(crate) fn edit(&self, scene: impl AsyncFnOnce(&mut TestEditor) -> Result<(), Error>) {
         let (mut there, back, running) = self.start("");
         let (line, lines) = unbounded();
         let told = Arc::new(AtomicUsize::new(0));
@@ -109,7 +109,7 @@ impl Stage {
             .connect_with(
                 Lines::new(say.sink_map_err(std::io::Error::other), lines),
                 async move |agent: ConnectionTo<Agent>| {
-                    let mut editor = Editor { agent, updates, choices, permissions };
+                    let mut editor = TestEditor { agent, updates, choices, permissions };
                     scene(&mut editor).await
                 },
             );
@@ -126,13 +126,13 @@ impl Stage {
     }
 }
 
-impl Editor {
+impl TestEditor {
     pub(crate) async fn initialize(&self) -> Result<InitializeResponse, Error> {
         self.agent.send_request(InitializeRequest::new(ProtocolVersion::V1)).block_task().await
     }
 
     /// A session about the stage's repository.
-    pub(crate) async fn open(&self, stage: &Stage) -> Result<SessionId, Error> {
+    pub(crate) async fn open(&self, stage: &EditorStage) -> Result<SessionId, Error> {
         self.initialize().await?;
         let made = self.agent.send_request(NewSessionRequest::new(stage.repo.path())).block_task().await?;
         Ok(made.session_id)

@@ -3,11 +3,11 @@
 use agent_client_protocol::v1::schema::StopReason;
 use serde_json::json;
 
-use crate::editor::{Stage, of, words};
+use crate::editor::{EditorStage, of, words};
 
 #[test]
 fn calls_that_need_a_word_get_it_from_the_editor() {
-    let stage = Stage::new(
+    let stage = EditorStage::new(
         "
 - text: Hello.
 - tools:
@@ -43,7 +43,7 @@ fn calls_that_need_a_word_get_it_from_the_editor() {
 
 #[test]
 fn a_question_with_options_is_a_choice() {
-    let stage = Stage::new(
+    let stage = EditorStage::new(
         "
 - tools:
     - ask_user: { questions: [{ question: 'Tabs or spaces?', options: [tabs, spaces] }] }
@@ -68,7 +68,7 @@ fn a_question_with_options_is_a_choice() {
 
 #[test]
 fn an_open_question_is_answered_by_the_next_prompt() {
-    let stage = Stage::new(
+    let stage = EditorStage::new(
         "
 - tools:
     - ask_user: { questions: [{ question: 'How many?' }, { question: 'Which colour?', options: [red] }] }
@@ -90,7 +90,7 @@ fn an_open_question_is_answered_by_the_next_prompt() {
 
 #[test]
 fn a_person_who_walks_away_stops_the_turn() {
-    let stage = Stage::new(
+    let stage = EditorStage::new(
         "- tools:\n    - ask_user: { questions: [{ question: 'Well?', options: [a, b] }] }\n- text: Fine.\n",
     );
     stage.edit(async |editor| {

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Write};
 
 use serde_json::{Value, json};
 
-use crate::editor::Stage;
+use crate::editor::EditorStage;
 
 /// The answer to a request, whatever is told meanwhile.
 fn ask(
@@ -20,7 +20,7 @@ fn ask(
 
 #[test]
 fn images_are_refused_in_words() {
-    let stage = Stage::new("- text: never\n");
+    let stage = EditorStage::new("- text: never\n");
     let (mut there, back, running) = stage.start("");
     let mut lines = BufReader::new(back).lines();
     let mut ask = |method: &str, params: Value| ask(&mut there, &mut lines, method, &params);
@@ -38,7 +38,7 @@ fn images_are_refused_in_words() {
 
 #[test]
 fn wrong_messages_get_the_codes_of_the_protocol() {
-    let stage = Stage::new("- text: never\n");
+    let stage = EditorStage::new("- text: never\n");
     let (mut there, back, running) = stage.start("");
     let mut lines = BufReader::new(back).lines();
     let mut check = |message: &str, code: i64| {
@@ -67,7 +67,7 @@ fn wrong_messages_get_the_codes_of_the_protocol() {
 
 #[test]
 fn refusals_say_what_is_wrong() {
-    let stage = Stage::new("- text: never\n");
+    let stage = EditorStage::new("- text: never\n");
     let (mut there, back, running) = stage.start("");
     let mut lines = BufReader::new(back).lines();
     let mut ask = |method: &str, params: Value| ask(&mut there, &mut lines, method, &params);

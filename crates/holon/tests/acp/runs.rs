@@ -6,7 +6,7 @@ use agent_client_protocol::v1::schema::{
 };
 use holon_testkit::{assert_unchanged, tree_state};
 
-use crate::editor::{Editor, SLOWLY, Stage, of, words};
+use crate::editor::{EditorStage, SLOWLY, TestEditor, of, words};
 
 const REVIEW: &str = "
 - text: I look at it.
@@ -23,14 +23,14 @@ const REVIEW: &str = "
 - text: Back in the conversation.
 ";
 
-async fn in_mode(editor: &Editor, session: &SessionId, mode: &'static str) {
+async fn in_mode(editor: &TestEditor, session: &SessionId, mode: &'static str) {
     let request = SetSessionModeRequest::new(session.clone(), mode);
     editor.agent.send_request(request).block_task().await.unwrap();
 }
 
 #[test]
 fn a_review_is_a_run_that_shows_its_findings() {
-    let stage = Stage::new(REVIEW);
+    let stage = EditorStage::new(REVIEW);
     let before = tree_state(stage.repo.path());
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
@@ -59,7 +59,7 @@ fn a_review_is_a_run_that_shows_its_findings() {
 
 #[test]
 fn a_run_can_be_stopped() {
-    let stage = Stage::new(SLOWLY);
+    let stage = EditorStage::new(SLOWLY);
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
         in_mode(editor, &session, "ask").await;
@@ -89,7 +89,7 @@ const FLOW: &str = "
 
 #[test]
 fn a_flow_shows_its_steps_and_asks_at_its_gate() {
-    let stage = Stage::new(FLOW);
+    let stage = EditorStage::new(FLOW);
     let before = tree_state(stage.repo.path());
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
@@ -113,7 +113,7 @@ fn a_flow_shows_its_steps_and_asks_at_its_gate() {
 
 #[test]
 fn a_flow_stops_at_its_gate_without_a_word() {
-    let stage = Stage::new(FLOW);
+    let stage = EditorStage::new(FLOW);
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
         in_mode(editor, &session, "plan-then-execute").await;

@@ -6,11 +6,11 @@ use agent_client_protocol::v1::schema::{
 };
 use serde_json::{Value, json};
 
-use crate::editor::{SLOWLY, Stage, of, words};
+use crate::editor::{EditorStage, SLOWLY, of, words};
 
 #[test]
 fn an_editor_learns_what_holon_can_do() {
-    let stage = Stage::new("- text: never\n");
+    let stage = EditorStage::new("- text: never\n");
     stage.edit(async |editor| {
         let hello = editor.initialize().await?;
         let said = serde_json::to_value(&hello).unwrap();
@@ -45,7 +45,7 @@ fn an_editor_learns_what_holon_can_do() {
 
 #[test]
 fn tool_servers_of_the_editor_are_not_used_and_that_is_said() {
-    let stage = Stage::new("- text: never\n");
+    let stage = EditorStage::new("- text: never\n");
     let proof = stage.env.work().join("started");
     stage.edit(async |editor| {
         editor.initialize().await?;
@@ -63,7 +63,7 @@ fn tool_servers_of_the_editor_are_not_used_and_that_is_said() {
 
 #[test]
 fn another_editor_loads_the_session() {
-    let stage = Stage::new(
+    let stage = EditorStage::new(
         "
 - text: I look.
   tools:
@@ -112,7 +112,7 @@ fn another_editor_loads_the_session() {
 
 #[test]
 fn an_editor_that_closes_its_end_ends_everything() {
-    let stage = Stage::new(SLOWLY);
+    let stage = EditorStage::new(SLOWLY);
     let (mut there, back, running) = stage.start("");
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(back));
     let mut say = |message: Value| {

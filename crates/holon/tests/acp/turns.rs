@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::{
 use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::json;
 
-use crate::editor::{SLOWLY, Stage, of, words};
+use crate::editor::{EditorStage, SLOWLY, of, words};
 
 const EDIT: &str = "
 - reply: [{ reasoning: hm }, { text: I change it. }, { tool: edit_file, args: { path: a.txt, old: one, new: two } }]
@@ -15,7 +15,7 @@ const EDIT: &str = "
 
 #[test]
 fn build_edits_and_applies_when_the_person_agrees() {
-    let stage = Stage::new(&format!("{EDIT}- text: Done.\n- text: Nothing to do.\n"));
+    let stage = EditorStage::new(&format!("{EDIT}- text: Done.\n- text: Nothing to do.\n"));
     let before = tree_state(stage.repo.path());
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
@@ -53,7 +53,7 @@ fn build_edits_and_applies_when_the_person_agrees() {
 #[test]
 fn what_is_always_applied_is_not_asked_again() {
     let second = "- tool: execute\n  args: { command: echo new > made.txt }\n- text: Made.\n";
-    let stage = Stage::new(&format!("{EDIT}- text: Done.\n{second}"));
+    let stage = EditorStage::new(&format!("{EDIT}- text: Done.\n{second}"));
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
         editor.choices.lock().unwrap().push_back("always");
@@ -71,7 +71,7 @@ fn what_is_always_applied_is_not_asked_again() {
 
 #[test]
 fn plan_mode_refuses_and_says_so() {
-    let stage = Stage::new(&format!("{EDIT}{EDIT}- text: Done.\n"));
+    let stage = EditorStage::new(&format!("{EDIT}{EDIT}- text: Done.\n"));
     let before = tree_state(stage.repo.path());
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
@@ -95,7 +95,7 @@ fn plan_mode_refuses_and_says_so() {
 
 #[test]
 fn todos_are_the_plan() {
-    let stage = Stage::new(
+    let stage = EditorStage::new(
         "
 - tools:
     - write_todos: { todos: [{ text: Look, status: done }, { text: Act, status: doing }, { text: Rest, status: pending }] }
@@ -122,7 +122,7 @@ fn todos_are_the_plan() {
 
 #[test]
 fn context_goes_along() {
-    let stage = Stage::new(
+    let stage = EditorStage::new(
         "- tool: execute\n  args: { command: 'wc -c /holon/input/context/uploads/*' }\n- text: Read.\n",
     );
     stage.edit(async |editor| {
@@ -151,7 +151,7 @@ fn context_goes_along() {
 
 #[test]
 fn a_turn_can_be_stopped() {
-    let stage = Stage::new(&format!("{SLOWLY}- text: Again.\n"));
+    let stage = EditorStage::new(&format!("{SLOWLY}- text: Again.\n"));
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
         let blocks = vec![ContentBlock::Text(TextContent::new("go"))];
@@ -170,7 +170,7 @@ fn a_turn_can_be_stopped() {
 
 #[test]
 fn a_prompt_can_be_stopped_in_the_same_breath() {
-    let stage = Stage::new(&SLOWLY.repeat(12));
+    let stage = EditorStage::new(&SLOWLY.repeat(12));
     stage.edit(async |editor| {
         let session = editor.open(&stage).await?;
         for _ in 0..12 {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, tree_state};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, assert_unchanged, tree_state};
 use serde_json::Value;
 
 use crate::BIN;
@@ -60,12 +60,12 @@ while True:
         send(id=asked["id"], result={"stopReason": "refusal" if how == "refuses" else "end_turn"})
 "##;
 
-struct Scene {
+struct AcpAgentScene {
     env: TestEnv,
-    repo: Workspace,
+    repo: TestWorkspace,
 }
 
-impl Scene {
+impl AcpAgentScene {
     fn new() -> Self {
         let env = TestEnv::new(BIN);
         let program = env.write("agents/small-agent", AGENT);
@@ -74,7 +74,7 @@ impl Scene {
         Self { env, repo }
     }
 
-    fn run(&self, mode: &str, how: &str, last: &str) -> Output {
+    fn run(&self, mode: &str, how: &str, last: &str) -> CommandEnd {
         let tape = self.env.write("work/tape.yaml", format!("- text: \"{last}\"\n"));
         let call =
             self.env.holon(["run", "--mode", mode, "--goal", "Add b.txt", "--agent", "acp", "--replay"]);
@@ -93,7 +93,7 @@ impl Scene {
 
 #[test]
 fn a_turn_is_held_and_told() {
-    let scene = Scene::new();
+    let scene = AcpAgentScene::new();
     let before = tree_state(scene.repo.path());
     let output = scene.run("execute", "works", "I wrote b.txt, as I was asked to.");
     output.assert_code(0);
@@ -113,7 +113,7 @@ fn a_turn_is_held_and_told() {
 
 #[test]
 fn an_end_that_is_none_is_a_failure() {
-    let scene = Scene::new();
+    let scene = AcpAgentScene::new();
     for (how, kind) in [("refuses", "refused"), ("locked", "credentials"), ("dies", "agent_failed")] {
         scene.run("execute", how, "Something.").assert_code(1);
         assert_eq!(scene.manifest()["error"]["kind"], kind, "{how}: {:#}", scene.manifest());

@@ -2,7 +2,7 @@
 
 use holon_testkit::{assert_unchanged, tree_state};
 
-use crate::stage::{LAST_WORDS, PLAN, Part, Stage, is_installed};
+use crate::stage::{LAST_WORDS, ModelPart, PLAN, RealAgentStage, is_installed};
 
 /// Agents with the command that makes them speak it; opencode must be there, the others are tried where they are.
 const SPEAKERS: [(&str, &[&str]); 4] = [
@@ -16,8 +16,8 @@ fn all() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     SPEAKERS.into_iter().filter(|(agent, _)| *agent == "opencode" || is_installed(agent))
 }
 
-fn staged(agent: &str, part: Part) -> Option<Stage> {
-    let mut stage = Stage::set(agent, part)?;
+fn staged(agent: &str, part: ModelPart) -> Option<RealAgentStage> {
+    let mut stage = RealAgentStage::set(agent, part)?;
     stage.agent = "acp".into();
     Some(stage)
 }
@@ -25,7 +25,7 @@ fn staged(agent: &str, part: Part) -> Option<Stage> {
 #[test]
 fn execute_gives_a_patch_and_tells_what_was_done() {
     for (agent, command) in all() {
-        let Some(stage) = staged(agent, Part::new(&["echo two > b.txt"], LAST_WORDS)) else { continue };
+        let Some(stage) = staged(agent, ModelPart::new(&["echo two > b.txt"], LAST_WORDS)) else { continue };
         let before = tree_state(stage.repo.path());
         stage.run("execute", command).run().assert_code(0);
         assert_unchanged(&before, stage.repo.path());
@@ -52,7 +52,7 @@ fn execute_gives_a_patch_and_tells_what_was_done() {
 #[test]
 fn inv_01_plan_changes_nothing() {
     for (agent, command) in all() {
-        let part = Part::new(&["echo two > b.txt; echo tried"], PLAN);
+        let part = ModelPart::new(&["echo two > b.txt; echo tried"], PLAN);
         let Some(stage) = staged(agent, part) else { continue };
         let before = tree_state(stage.repo.path());
         stage.run("plan", command).run().assert_code(0);

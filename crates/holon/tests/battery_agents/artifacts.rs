@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::{Value, json};
 
-use crate::stage::{ALL, Deed, LAST_WORDS, PLAN, Part, Stage, call, is_installed};
-use holon_model::cassette::{Step, Turn};
+use crate::stage::{ALL, LAST_WORDS, ModelPart, PLAN, RealAgentStage, ScriptedToolCall, call, is_installed};
+use holon_model::cassette::{CassetteStep, CassetteTurn};
 
 fn review() -> String {
     let review = json!({"version": 1, "verdict": "block", "findings": [{
@@ -16,8 +16,8 @@ fn review() -> String {
     format!("One thing is wrong.\n\n```json\n{review:#}\n```\n")
 }
 
-fn check(agent: &str, mode: &str, part: Part, artifacts: &[&str]) -> Option<Stage> {
-    let stage = Stage::set(agent, part)?;
+fn check(agent: &str, mode: &str, part: ModelPart, artifacts: &[&str]) -> Option<RealAgentStage> {
+    let stage = RealAgentStage::set(agent, part)?;
     let before = tree_state(stage.repo.path());
     let output = stage.run(mode, &[]).run();
     output.assert_code(0);
@@ -47,7 +47,7 @@ fn check(agent: &str, mode: &str, part: Part, artifacts: &[&str]) -> Option<Stag
 #[test]
 fn execute_gives_a_patch_and_a_summary() {
     for agent in ALL {
-        let part = Part::new(&["echo two > b.txt"], LAST_WORDS);
+        let part = ModelPart::new(&["echo two > b.txt"], LAST_WORDS);
         let Some(stage) = check(agent, "execute", part, &["diff.patch", "summary.md"]) else { continue };
         assert!(stage.out("diff.patch").contains("+two"), "{agent}");
         assert_eq!(stage.out("summary.md").trim(), LAST_WORDS);
@@ -61,7 +61,7 @@ fn execute_gives_a_patch_and_a_summary() {
 #[test]
 fn plan_gives_a_plan_and_changes_nothing() {
     for agent in ALL {
-        let part = Part::new(&["echo two > b.txt; echo tried"], PLAN);
+        let part = ModelPart::new(&["echo two > b.txt; echo tried"], PLAN);
         let Some(stage) = check(agent, "plan", part, &["plan.md"]) else { continue };
         assert!(stage.out("plan.md").contains("## Verification"));
         assert!(stage.asked().to_lowercase().contains("read-only file system"), "{agent} was not told why");
@@ -73,7 +73,7 @@ fn plan_gives_a_plan_and_changes_nothing() {
 fn review_gives_findings_in_the_form_asked_for() {
     for agent in ALL {
         let Some(stage) =
-            check(agent, "review", Part::new(&["cat a.txt"], &review()), &["review.json", "summary.md"])
+            check(agent, "review", ModelPart::new(&["cat a.txt"], &review()), &["review.json", "summary.md"])
         else {
             continue;
         };
@@ -85,16 +85,16 @@ fn review_gives_findings_in_the_form_asked_for() {
 
 #[test]
 fn a_file_that_the_agent_wrote_beats_its_last_words() {
-    let part = Part::new(&["printf 'Written by hand.' > /holon/output/summary.md"], LAST_WORDS);
+    let part = ModelPart::new(&["printf 'Written by hand.' > /holon/output/summary.md"], LAST_WORDS);
     let Some(stage) = check("codex", "execute", part, &["summary.md"]) else { return };
     assert_eq!(stage.out("summary.md").trim(), "Written by hand.");
 }
 
 #[test]
 fn a_plan_without_its_sections_is_asked_for_once_more() {
-    let Some(stage) = Stage::with("claude-code", |_, asked| {
+    let Some(stage) = RealAgentStage::with("claude-code", |_, asked| {
         let mended = asked.body.to_string().contains("# Repair");
-        Turn::text(if mended { PLAN } else { "I would add b.txt." }).into()
+        CassetteTurn::text(if mended { PLAN } else { "I would add b.txt." }).into()
     }) else {
         return;
     };
@@ -118,19 +118,19 @@ fn inv_07_the_same_spec_gives_the_same_shape_with_four_agents() {
     let more = ["gemini", "goose", "qwen"].into_iter().filter(|agent| is_installed(agent));
     for agent in ["native", "claude-code", "codex", "opencode"].into_iter().chain(more) {
         let name = agent.to_owned();
-        let Some(stage) = Stage::with(agent, move |round, _| {
-            let deed = Deed::Shell("echo two > b.txt".into());
-            let finish = holon_model::cassette::Call {
+        let Some(stage) = RealAgentStage::with(agent, move |round, _| {
+            let deed = ScriptedToolCall::Shell("echo two > b.txt".into());
+            let finish = holon_model::cassette::CassetteCall {
                 name: "finish".into(),
                 arguments: json!({"summary": LAST_WORDS, "status": "done"}).to_string(),
                 ..Default::default()
             };
             let step = match round {
-                0 => Step::Call(call(&name, &deed)),
-                _ if name == "native" => Step::Call(finish),
-                _ => Step::Text(LAST_WORDS.into()),
+                0 => CassetteStep::Call(call(&name, &deed)),
+                _ if name == "native" => CassetteStep::Call(finish),
+                _ => CassetteStep::Text(LAST_WORDS.into()),
             };
-            Turn { steps: vec![step], ..Turn::default() }.into()
+            CassetteTurn { steps: vec![step], ..CassetteTurn::default() }.into()
         }) else {
             return;
         };

@@ -1,16 +1,16 @@
 //! How real agents fail, and that the exit code and the manifest say so.
 
-use holon_model::Stop;
-use holon_model::cassette::{Step, Turn};
+use holon_model::ReplyStop;
+use holon_model::cassette::{CassetteStep, CassetteTurn};
 use holon_testkit::TestEnv;
-use holon_testkit::model::{Piece, Scripted};
+use holon_testkit::model::{BodyPiece, ScriptedResponse};
 
-use crate::stage::{ALL, Deed, LAST_WORDS, Part, Stage, call};
+use crate::stage::{ALL, LAST_WORDS, ModelPart, RealAgentStage, ScriptedToolCall, call};
 
 /// Modes with and without a writable workspace end the same way.
 const MODES: [&str; 3] = ["execute", "plan", "review"];
 
-fn check(stage: &Stage, mode: &str, args: &[&str], status: &str, kinds: &[&str]) {
+fn check(stage: &RealAgentStage, mode: &str, args: &[&str], status: &str, kinds: &[&str]) {
     let output = stage.run(mode, args).run();
     output.assert_code(1);
     let manifest = stage.manifest();
@@ -29,11 +29,11 @@ fn everywhere() -> impl Iterator<Item = (&'static str, &'static str)> {
 #[test]
 fn inv_07_a_refusal_is_a_failure_for_all_agents() {
     for (agent, mode) in everywhere() {
-        let Some(stage) = Stage::with(agent, |_, _| {
-            Turn {
-                steps: vec![Step::Text("I cannot help with that.".into())],
-                stop: Some(Stop::Refusal),
-                ..Turn::default()
+        let Some(stage) = RealAgentStage::with(agent, |_, _| {
+            CassetteTurn {
+                steps: vec![CassetteStep::Text("I cannot help with that.".into())],
+                stop: Some(ReplyStop::Refusal),
+                ..CassetteTurn::default()
             }
             .into()
         }) else {
@@ -46,8 +46,8 @@ fn inv_07_a_refusal_is_a_failure_for_all_agents() {
 #[test]
 fn inv_07_a_key_that_is_not_accepted_is_told() {
     for agent in ALL {
-        let Some(stage) = Stage::with(agent, |_, _| {
-            Scripted::json(
+        let Some(stage) = RealAgentStage::with(agent, |_, _| {
+            ScriptedResponse::json(
                 401,
                 r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
             )
@@ -61,7 +61,7 @@ fn inv_07_a_key_that_is_not_accepted_is_told() {
 #[test]
 fn inv_07_missing_credentials_fail_before_anything_starts() {
     for (agent, mode) in everywhere() {
-        let Some(stage) = Stage::set(agent, Part::new(&[], LAST_WORDS)) else { continue };
+        let Some(stage) = RealAgentStage::set(agent, ModelPart::new(&[], LAST_WORDS)) else { continue };
         let run = stage.run(mode, &["--provider", "anthropic"]);
         let output = run
             .env_remove("HOLON_BASE_URL")
@@ -80,7 +80,9 @@ fn inv_07_missing_credentials_fail_before_anything_starts() {
 fn inv_03_a_crash_leaves_a_manifest() {
     for (agent, mode) in everywhere() {
         // Everything of the agent, its init excepted, which is not for it to kill.
-        let Some(stage) = Stage::set(agent, Part::new(&["kill -9 -1; kill -9 $PPID"], LAST_WORDS)) else {
+        let Some(stage) =
+            RealAgentStage::set(agent, ModelPart::new(&["kill -9 -1; kill -9 $PPID"], LAST_WORDS))
+        else {
             continue;
         };
         check(&stage, mode, &[], "failed", &["agent_killed", "agent_failed", "no_end"]);
@@ -90,7 +92,10 @@ fn inv_03_a_crash_leaves_a_manifest() {
 #[test]
 fn inv_08_a_hang_ends_at_the_idle_limit() {
     for (agent, mode) in everywhere() {
-        let Some(stage) = Stage::with(agent, |_, _| Scripted::stream([Piece::Hang])) else { continue };
+        let Some(stage) = RealAgentStage::with(agent, |_, _| ScriptedResponse::stream([BodyPiece::Hang]))
+        else {
+            continue;
+        };
         check(&stage, mode, &["--idle-timeout", "4s"], "timeout", &["idle_timeout"]);
     }
 }
@@ -99,9 +104,10 @@ fn inv_08_a_hang_ends_at_the_idle_limit() {
 fn a_loop_without_end_stops_at_the_rounds() {
     for (agent, mode) in everywhere() {
         let name = agent.to_owned();
-        let Some(stage) = Stage::with(agent, move |round, _| {
-            let deed = Deed::Shell(format!("echo {round}"));
-            Turn { steps: vec![Step::Call(call(&name, &deed))], ..Turn::default() }.into()
+        let Some(stage) = RealAgentStage::with(agent, move |round, _| {
+            let deed = ScriptedToolCall::Shell(format!("echo {round}"));
+            CassetteTurn { steps: vec![CassetteStep::Call(call(&name, &deed))], ..CassetteTurn::default() }
+                .into()
         }) else {
             continue;
         };

@@ -1,28 +1,31 @@
 //! Agents that the tests do without where they are not installed: `cargo xtask setup agents` brings them, `.ci/run` does
 //! without. They hand over the same things and fail in the same ways as the others.
 
-use holon_model::Stop;
-use holon_model::cassette::{Step, Turn};
-use holon_testkit::model::{Piece, Scripted, Seen};
+use holon_model::ReplyStop;
+use holon_model::cassette::{CassetteStep, CassetteTurn};
+use holon_testkit::model::{BodyPiece, ReceivedRequest, ScriptedResponse};
 use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::Value;
 
-use crate::stage::{Deed, KEY, LAST_WORDS, PLAN, Part, Stage, call, is_installed};
+use crate::stage::{KEY, LAST_WORDS, ModelPart, PLAN, RealAgentStage, ScriptedToolCall, call, is_installed};
 
 fn all() -> impl Iterator<Item = &'static str> {
     ["gemini", "goose", "qwen"].into_iter().filter(|agent| is_installed(agent))
 }
 
-fn set(agent: &str, shell: &[&str], last: &str) -> Stage {
-    Stage::set(agent, Part::new(shell, last)).unwrap()
+fn set(agent: &str, shell: &[&str], last: &str) -> RealAgentStage {
+    RealAgentStage::set(agent, ModelPart::new(shell, last)).unwrap()
 }
 
-fn with(agent: &str, answer: impl Fn(usize, &Seen) -> Scripted + Send + Sync + 'static) -> Stage {
-    Stage::with(agent, answer).unwrap()
+fn with(
+    agent: &str,
+    answer: impl Fn(usize, &ReceivedRequest) -> ScriptedResponse + Send + Sync + 'static,
+) -> RealAgentStage {
+    RealAgentStage::with(agent, answer).unwrap()
 }
 
 /// Runs it to a good end and gives the manifest; nothing changed but the artifacts.
-fn succeeds(stage: &Stage, mode: &str, artifacts: &[&str]) -> Value {
+fn succeeds(stage: &RealAgentStage, mode: &str, artifacts: &[&str]) -> Value {
     let before = tree_state(stage.repo.path());
     let output = stage.run(mode, &[]).run();
     output.assert_code(0);
@@ -41,7 +44,7 @@ fn succeeds(stage: &Stage, mode: &str, artifacts: &[&str]) -> Value {
     manifest
 }
 
-fn fails(stage: &Stage, args: &[&str], status: &str, kinds: &[&str]) {
+fn fails(stage: &RealAgentStage, args: &[&str], status: &str, kinds: &[&str]) {
     stage.run("execute", args).run().assert_code(1);
     let manifest = stage.manifest();
     assert_eq!(manifest["status"], status, "{}: {manifest:#}", stage.agent);
@@ -76,15 +79,15 @@ fn execute_plan_and_review_hand_over_what_they_must() {
 #[test]
 fn inv_07_refusals_and_keys_that_are_not_accepted_are_told() {
     for agent in all() {
-        let refused = Turn {
-            steps: vec![Step::Text("I cannot help with that.".into())],
-            stop: Some(Stop::Refusal),
-            ..Turn::default()
+        let refused = CassetteTurn {
+            steps: vec![CassetteStep::Text("I cannot help with that.".into())],
+            stop: Some(ReplyStop::Refusal),
+            ..CassetteTurn::default()
         };
         let stage = with(agent, move |_, _| refused.clone().into());
         fails(&stage, &[], "failed", &["refused"]);
         let body = r#"{"error":{"type":"invalid_request_error","code":"invalid_api_key","message":"no"}}"#;
-        let stage = with(agent, move |_, _| Scripted::json(401, body));
+        let stage = with(agent, move |_, _| ScriptedResponse::json(401, body));
         fails(&stage, &["--timeout", "3m"], "failed", &["credentials"]);
     }
 }
@@ -92,11 +95,12 @@ fn inv_07_refusals_and_keys_that_are_not_accepted_are_told() {
 #[test]
 fn inv_08_hangs_loops_and_crashes_end() {
     for agent in all() {
-        let stage = with(agent, |_, _| Scripted::stream([Piece::Hang]));
+        let stage = with(agent, |_, _| ScriptedResponse::stream([BodyPiece::Hang]));
         fails(&stage, &["--idle-timeout", "8s"], "timeout", &["idle_timeout"]);
         let stage = with(agent, move |round, _| {
-            let deed = Deed::Shell(format!("echo {round}"));
-            Turn { steps: vec![Step::Call(call(agent, &deed))], ..Turn::default() }.into()
+            let deed = ScriptedToolCall::Shell(format!("echo {round}"));
+            CassetteTurn { steps: vec![CassetteStep::Call(call(agent, &deed))], ..CassetteTurn::default() }
+                .into()
         });
         fails(&stage, &["--max-rounds", "4"], "timeout", &["rounds"]);
         assert!(stage.seen.lock().unwrap().len() <= 5, "{agent}");

@@ -3,9 +3,9 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, OnceLock};
 
-use holon_model::cassette::{Step, Turn};
+use holon_model::cassette::{CassetteStep, CassetteTurn};
 
-use crate::stage::{ALL, Deed, KEY, LAST_WORDS, Part, Stage, call};
+use crate::stage::{ALL, KEY, LAST_WORDS, ModelPart, RealAgentStage, ScriptedToolCall, call};
 
 /// Everything a tool can look through for a key.
 const LOOK: &str = "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; \
@@ -14,7 +14,7 @@ const LOOK: &str = "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\
 #[test]
 fn inv_06_no_agent_sees_the_real_key() {
     for agent in ALL {
-        let Some(stage) = Stage::set(agent, Part::new(&[LOOK], LAST_WORDS)) else { continue };
+        let Some(stage) = RealAgentStage::set(agent, ModelPart::new(&[LOOK], LAST_WORDS)) else { continue };
         stage
             .run("execute", &[])
             .env("ANTHROPIC_API_KEY", KEY)
@@ -69,12 +69,16 @@ fn inv_06_no_agent_reaches_anything_but_the_gateway() {
         let port = own.local_addr().unwrap().port();
         let (name, model) = (agent.to_owned(), Arc::new(OnceLock::new()));
         let known = Arc::clone(&model);
-        let Some(stage) = Stage::with(agent, move |round, _| match round {
+        let Some(stage) = RealAgentStage::with(agent, move |round, _| match round {
             0 => {
-                let deed = Deed::Shell(reach([port, *known.get().unwrap()]));
-                Turn { steps: vec![Step::Call(call(&name, &deed))], ..Turn::default() }.into()
+                let deed = ScriptedToolCall::Shell(reach([port, *known.get().unwrap()]));
+                CassetteTurn {
+                    steps: vec![CassetteStep::Call(call(&name, &deed))],
+                    ..CassetteTurn::default()
+                }
+                .into()
             }
-            _ => Turn::text(LAST_WORDS).into(),
+            _ => CassetteTurn::text(LAST_WORDS).into(),
         }) else {
             continue;
         };

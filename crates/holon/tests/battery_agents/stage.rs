@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use holon_model::cassette::{Call, Step, Turn};
-use holon_testkit::model::{ModelServer, Scripted, Seen, Split};
-use holon_testkit::{Invocation, TestEnv, Workspace, current_test, skip_security};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_testkit::model::{ModelServer, ReceivedRequest, ScriptedResponse, StreamSplit};
+use holon_testkit::{Invocation, TestEnv, TestWorkspace, current_test, skip_security};
 use serde_json::{Value, json};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -18,13 +18,13 @@ pub(crate) const ALL: [&str; 3] = ["claude-code", "codex", "opencode"];
 
 /// What the model wants done.
 #[derive(Debug, Clone)]
-pub(crate) enum Deed {
+pub(crate) enum ScriptedToolCall {
     Shell(String),
 }
 
 /// How each agent is told to do it.
-pub(crate) fn call(agent: &str, deed: &Deed) -> Call {
-    let Deed::Shell(command) = deed;
+pub(crate) fn call(agent: &str, deed: &ScriptedToolCall) -> CassetteCall {
+    let ScriptedToolCall::Shell(command) = deed;
     let (name, arguments) = match agent {
         "claude-code" => ("Bash", json!({"command": command, "description": "x"})),
         "codex" => ("exec_command", json!({"cmd": command})),
@@ -36,28 +36,28 @@ pub(crate) fn call(agent: &str, deed: &Deed) -> Call {
         }
         _ => ("execute", json!({"command": command})),
     };
-    Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() }
+    CassetteCall { name: name.into(), arguments: arguments.to_string(), ..CassetteCall::default() }
 }
 
 /// What the model says: calls one after the other, then the last words.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
-    pub deeds: Vec<Deed>,
-    pub last: Turn,
+pub(crate) struct ModelPart {
+    pub deeds: Vec<ScriptedToolCall>,
+    pub last: CassetteTurn,
 }
 
-impl Part {
+impl ModelPart {
     pub(crate) fn new(shell: &[&str], last: &str) -> Self {
-        let deeds = shell.iter().map(|command| Deed::Shell((*command).to_owned())).collect();
-        Self { deeds, last: Turn::text(last) }
+        let deeds = shell.iter().map(|command| ScriptedToolCall::Shell((*command).to_owned())).collect();
+        Self { deeds, last: CassetteTurn::text(last) }
     }
 }
 
-pub(crate) struct Stage {
+pub(crate) struct RealAgentStage {
     pub env: TestEnv,
-    pub repo: Workspace,
+    pub repo: TestWorkspace,
     pub server: ModelServer,
-    pub seen: Arc<Mutex<Vec<Seen>>>,
+    pub seen: Arc<Mutex<Vec<ReceivedRequest>>>,
     /// What `--agent` gets.
     pub agent: String,
     /// The real one behind it.
@@ -75,12 +75,15 @@ pub(crate) fn is_installed(agent: &str) -> bool {
     agents(agent).is_some()
 }
 
-impl Stage {
+impl RealAgentStage {
     /// A stage with a repository of one file; nothing when the agent is not installed.
-    pub(crate) fn set(agent: &str, part: Part) -> Option<Self> {
+    pub(crate) fn set(agent: &str, part: ModelPart) -> Option<Self> {
         let name = agent.to_owned();
         Self::with(agent, move |round, _| match part.deeds.get(round) {
-            Some(deed) => Turn { steps: vec![Step::Call(call(&name, deed))], ..Turn::default() }.into(),
+            Some(deed) => {
+                CassetteTurn { steps: vec![CassetteStep::Call(call(&name, deed))], ..CassetteTurn::default() }
+                    .into()
+            }
             None => part.last.clone().into(),
         })
     }
@@ -88,7 +91,7 @@ impl Stage {
     /// The same with a function that answers: it gets the number of the round, from 0.
     pub(crate) fn with(
         agent: &str,
-        answer: impl Fn(usize, &Seen) -> Scripted + Send + Sync + 'static,
+        answer: impl Fn(usize, &ReceivedRequest) -> ScriptedResponse + Send + Sync + 'static,
     ) -> Option<Self> {
         if agents(agent).is_none() {
             skip_security(
@@ -99,17 +102,17 @@ impl Stage {
         }
         let env = TestEnv::new(BIN);
         let repo = env.repo().file("a.txt", "one\n").file("src/lib.rs", "fn main() {}\n").commit("first");
-        let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
+        let seen: Arc<Mutex<Vec<ReceivedRequest>>> = Arc::default();
         let (own, rounds) = (Arc::clone(&seen), Mutex::new(0));
         let server = ModelServer::improvise(move |_, asked| {
             own.lock().unwrap().push(asked.clone());
             let tools = asked.body["tools"].as_array().map_or(0, Vec::len);
             if tools == 0 {
-                return Scripted::from(Turn::text("Title"));
+                return ScriptedResponse::from(CassetteTurn::text("Title"));
             }
             let mut rounds = rounds.lock().unwrap();
             *rounds += 1;
-            answer(*rounds - 1, asked).named(format!("msg_{rounds}")).split(Split::Whole)
+            answer(*rounds - 1, asked).named(format!("msg_{rounds}")).split(StreamSplit::Whole)
         });
         Some(Self { env, repo, server, seen, agent: agent.to_owned(), family: agent.to_owned() })
     }

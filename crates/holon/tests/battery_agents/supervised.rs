@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use holon_model::cassette::{Call, Step, Turn};
-use holon_testkit::lost::{Cast, Hearing, Level, Outcome, Script, play_as};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_testkit::lost::{AgentScript, Cast, HearingMode, PlayLevel, PlayOutcome, play_as};
 use holon_testkit::{current_test, skip_security};
 use serde_json::{Value, json};
 
-use crate::stage::{ALL, Deed, LAST_WORDS, Part, Stage, call};
+use crate::stage::{ALL, LAST_WORDS, ModelPart, RealAgentStage, ScriptedToolCall, call};
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
 /// Events of a run.
-fn events(stage: &Stage) -> Vec<Value> {
+fn events(stage: &RealAgentStage) -> Vec<Value> {
     stage.out("evidence/events.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -24,12 +24,12 @@ fn facts<'a>(events: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Val
 
 /// Calls in each client's own form: a command that works, one that fails, and a file that is read and one that is written
 /// where it has tools for that.
-fn deeds(agent: &str) -> Vec<(Call, Option<&'static str>, bool)> {
-    let shell = |line: &str| call(agent, &Deed::Shell(line.to_owned()));
-    let own = |name: &str, arguments: Value| Call {
+fn deeds(agent: &str) -> Vec<(CassetteCall, Option<&'static str>, bool)> {
+    let shell = |line: &str| call(agent, &ScriptedToolCall::Shell(line.to_owned()));
+    let own = |name: &str, arguments: Value| CassetteCall {
         name: name.into(),
         arguments: arguments.to_string(),
-        ..Call::default()
+        ..CassetteCall::default()
     };
     let mut all = vec![
         (shell("echo one"), Some("echo one"), true),
@@ -63,10 +63,13 @@ fn deeds(agent: &str) -> Vec<(Call, Option<&'static str>, bool)> {
 fn what_is_heard_at_the_gateway_is_what_the_client_tells() {
     for agent in ALL {
         let script = deeds(agent);
-        let calls: Vec<Call> = script.iter().map(|(call, ..)| call.clone()).collect();
-        let Some(stage) = Stage::with(agent, move |round, _| match calls.get(round) {
-            Some(call) => Turn { steps: vec![Step::Call(call.clone())], ..Turn::default() }.into(),
-            None => Turn::text(LAST_WORDS).into(),
+        let calls: Vec<CassetteCall> = script.iter().map(|(call, ..)| call.clone()).collect();
+        let Some(stage) = RealAgentStage::with(agent, move |round, _| match calls.get(round) {
+            Some(call) => {
+                CassetteTurn { steps: vec![CassetteStep::Call(call.clone())], ..CassetteTurn::default() }
+                    .into()
+            }
+            None => CassetteTurn::text(LAST_WORDS).into(),
         }) else {
             continue;
         };
@@ -115,13 +118,13 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/supervisor")
 }
 
-fn scripts(lost: bool) -> Vec<Script> {
-    let mut scripts = Script::load(&folder()).unwrap();
+fn scripts(lost: bool) -> Vec<AgentScript> {
+    let mut scripts = AgentScript::load(&folder()).unwrap();
     scripts.retain(|script| script.is_lost() == lost);
     scripts
 }
 
-fn named(name: &str) -> Script {
+fn named(name: &str) -> AgentScript {
     scripts(true).into_iter().find(|script| script.name == name).unwrap()
 }
 
@@ -133,12 +136,12 @@ fn cast(agent: &str) -> Option<Cast> {
     cast
 }
 
-fn go(cast: &Cast, script: &Script, level: Level, hearing: Hearing) -> Outcome {
+fn go(cast: &Cast, script: &AgentScript, level: PlayLevel, hearing: HearingMode) -> PlayOutcome {
     play_as(Path::new(BIN), cast, script, level, hearing)
 }
 
-fn told(script: &Script, outcome: &Outcome) -> String {
-    let Outcome { code, good, rounds, heeded, takeovers, manifest, said, .. } = outcome;
+fn told(script: &AgentScript, outcome: &PlayOutcome) -> String {
+    let PlayOutcome { code, good, rounds, heeded, takeovers, manifest, said, .. } = outcome;
     let (error, supervisor) = (&manifest["error"], &manifest["metadata"]["supervisor"]);
     format!(
         "{}: code {code}, good {good}, {rounds} rounds, heeded {heeded:?}, {takeovers} takeovers\n{error:#}\n{supervisor:#}\n{said}",
@@ -193,7 +196,7 @@ fn a_text_is_seen_and_stays_where_it_was_said() {
     for agent in ALL {
         let Some(cast) = cast(agent) else { continue };
         let script = named("lost-repeats-a-check");
-        let outcome = go(&cast, &script, Level::Adaptive, Hearing::Reacts);
+        let outcome = go(&cast, &script, PlayLevel::Adaptive, HearingMode::Reacts);
         assert!(outcome.recovered(), "{agent}: {}", told(&script, &outcome));
         assert_only_added(agent, &outcome.seen);
         let mut known: Vec<String> = Vec::new();
@@ -223,7 +226,7 @@ fn who_does_not_listen_is_stopped_for_a_person() {
     for agent in ALL {
         let Some(cast) = cast(agent) else { continue };
         let script = named("lost-repeats-a-check");
-        let outcome = go(&cast, &script, Level::Adaptive, Hearing::Deaf);
+        let outcome = go(&cast, &script, PlayLevel::Adaptive, HearingMode::Deaf);
         assert!(
             outcome.stopped_usefully() && outcome.rounds < script.rounds,
             "{agent}: {}",
@@ -245,11 +248,11 @@ fn recovers(agent: &str) {
     let Some(cast) = cast(agent) else { return };
     let (mut native, mut missed, mut bad) = (0, Vec::new(), Vec::new());
     for script in scripts(true).into_iter().filter(|script| cast.can_play(script)) {
-        if !go(&Cast::Native, &script, Level::Adaptive, Hearing::Reacts).recovered() {
+        if !go(&Cast::Native, &script, PlayLevel::Adaptive, HearingMode::Reacts).recovered() {
             continue;
         }
         native += 1;
-        let outcome = go(&cast, &script, Level::Adaptive, Hearing::Reacts);
+        let outcome = go(&cast, &script, PlayLevel::Adaptive, HearingMode::Reacts);
         if !outcome.recovered() {
             missed.push(told(&script, &outcome));
         }
@@ -287,7 +290,7 @@ fn opencode_recovers_what_the_native_agent_does() {
 fn hears_nothing(agent: &str) {
     let Some(cast) = cast(agent) else { return };
     for script in scripts(false).into_iter().filter(|script| cast.can_play(script)) {
-        let outcome = go(&cast, &script, Level::Adaptive, Hearing::Reacts);
+        let outcome = go(&cast, &script, PlayLevel::Adaptive, HearingMode::Reacts);
         assert!(outcome.recovered(), "{agent}: {}", told(&script, &outcome));
         let supervisor = &outcome.manifest["metadata"]["supervisor"];
         assert_eq!(supervisor["foreign"]["count"], 0, "{agent}: {}", told(&script, &outcome));
@@ -316,19 +319,19 @@ fn opencode_hears_nothing_while_healthy() {
 fn converses(agent: &str, times: usize) {
     for number in 0..times {
         let name = agent.to_owned();
-        let Some(stage) = Stage::with(agent, move |round, _| {
-            let shell = |line: String| Step::Call(call(&name, &Deed::Shell(line)));
+        let Some(stage) = RealAgentStage::with(agent, move |round, _| {
+            let shell = |line: String| CassetteStep::Call(call(&name, &ScriptedToolCall::Shell(line)));
             let mut steps = Vec::new();
             if number % 3 == 0 {
-                steps.push(Step::Text(format!("Step {round}.")));
+                steps.push(CassetteStep::Text(format!("Step {round}.")));
             }
             match round {
                 0 => steps.push(shell(format!("echo {number}; exit {}", number % 2))),
                 1 => steps.extend((0..=number % 3).map(|n| shell(format!("echo {n}")))),
                 2 if number % 4 == 0 => steps.push(shell("cat a.txt".to_owned())),
-                _ => steps = vec![Step::Text(LAST_WORDS.into())],
+                _ => steps = vec![CassetteStep::Text(LAST_WORDS.into())],
             }
-            Turn { steps, ..Turn::default() }.into()
+            CassetteTurn { steps, ..CassetteTurn::default() }.into()
         }) else {
             return;
         };
@@ -363,10 +366,13 @@ fn no_conversation_of_opencode_breaks() {
 #[test]
 fn a_run_of_a_client_can_be_looked_at() {
     for agent in ALL {
-        let circle = call(agent, &Deed::Shell("cat none.txt".into()));
-        let Some(stage) = Stage::with(agent, move |round, _| match round {
-            0..8 => Turn { steps: vec![Step::Call(circle.clone())], ..Turn::default() }.into(),
-            _ => Turn::text(LAST_WORDS).into(),
+        let circle = call(agent, &ScriptedToolCall::Shell("cat none.txt".into()));
+        let Some(stage) = RealAgentStage::with(agent, move |round, _| match round {
+            0..8 => {
+                CassetteTurn { steps: vec![CassetteStep::Call(circle.clone())], ..CassetteTurn::default() }
+                    .into()
+            }
+            _ => CassetteTurn::text(LAST_WORDS).into(),
         }) else {
             continue;
         };
@@ -389,7 +395,9 @@ fn a_run_of_a_client_can_be_looked_at() {
 fn only_the_conversation_is_counted() {
     // A title of its own is no part of the conversation: no round is counted for it.
     for agent in ALL {
-        let Some(stage) = Stage::set(agent, Part::new(&["echo one"], LAST_WORDS)) else { continue };
+        let Some(stage) = RealAgentStage::set(agent, ModelPart::new(&["echo one"], LAST_WORDS)) else {
+            continue;
+        };
         stage.run("execute", &[]).run().assert_code(0);
         let events = events(&stage);
         assert_eq!(facts(&events, "round_started").count(), 2, "{agent}");

@@ -1,10 +1,12 @@
 //! An agent that somebody describes in one file.
 
-use crate::stage::{LAST_WORDS, Part, Stage};
+use crate::stage::{LAST_WORDS, ModelPart, RealAgentStage};
 
 #[test]
 fn an_agent_of_the_project_needs_one_file_only() {
-    let Some(mut stage) = Stage::set("claude-code", Part::new(&["echo two > b.txt"], LAST_WORDS)) else {
+    let Some(mut stage) =
+        RealAgentStage::set("claude-code", ModelPart::new(&["echo two > b.txt"], LAST_WORDS))
+    else {
         return;
     };
     let text = r#"

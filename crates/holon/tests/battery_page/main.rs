@@ -17,7 +17,7 @@ use std::process::Command;
 use holon_testkit::{current_test, skip_security};
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::scene::PageScene;
 
 fn web() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web").canonicalize().unwrap()
@@ -46,7 +46,7 @@ fn the_page_works_with_the_real_server() {
     if let Some(why) = missing() {
         return skip_security(&current_test(), why);
     }
-    let scene = Scene::new();
+    let scene = PageScene::new();
     if let Some(folder) = std::env::var_os(SHOTS) {
         scene.waiting_run();
         let url = format!("{}/", scene.url());
@@ -67,7 +67,7 @@ fn the_page_works_with_the_real_server() {
     // The longest thread takes minutes to come about: at another server, while everything else is looked at.
     std::thread::scope(|scope| {
         let long = scope.spawn(|| {
-            let scene = Scene::new();
+            let scene = PageScene::new();
             let threads = [BIG, SMALL].map(|turns| scene.long_thread(turns));
             (scene, threads)
         });
@@ -79,7 +79,7 @@ fn the_page_works_with_the_real_server() {
 }
 
 /// Runs scenes in the browser; the threads are the big one and the small one.
-fn look<'a>(scene: &Scene, [big, small]: &[String; 2], more: impl IntoIterator<Item = &'a str>) {
+fn look<'a>(scene: &PageScene, [big, small]: &[String; 2], more: impl IntoIterator<Item = &'a str>) {
     let threads = json!({"big": big, "small": small});
     let results = scene.stage.env.root().join("results");
     let status = Command::new("node")

@@ -6,22 +6,22 @@ use holon_testkit::model::ModelServer;
 use holon_testkit::wait_until;
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
-use crate::wire::Wire;
+use crate::stage::ServeStage;
+use crate::wire::CuttableWire;
 use crate::words;
 
-pub(crate) struct Scene {
-    pub(crate) stage: Stage,
-    wire: Wire,
+pub(crate) struct PageScene {
+    pub(crate) stage: ServeStage,
+    wire: CuttableWire,
     _model: ModelServer,
 }
 
 const MAKEFILE: &str = "test:\n\t@sh test.sh\n\nbroken:\n\t@echo 'cannot find -lgreeting' >&2; exit 1\n";
 
-impl Scene {
+impl PageScene {
     pub(crate) fn new() -> Self {
         let model = ModelServer::improvise(|_, seen| words::answer(&seen.body));
-        let stage = Stage::new();
+        let stage = ServeStage::new();
         let repo = stage.repo.path().to_owned();
         for (name, text) in [
             ("greet.sh", "greet() {\n    echo \"hello $1\"\n}\n"),
@@ -40,7 +40,7 @@ impl Scene {
             ("HOLON_MODEL", "anthropic/claude-sonnet-5.5"),
             ("HOLON_RETRIES", "0"),
         ];
-        let wire = Wire::new();
+        let wire = CuttableWire::new();
         let stage = stage.with(&["--allow-host", &wire.name()], &variables);
         wire.lead_to(stage.port);
         Self { stage, wire, _model: model }

@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex};
 const CUT: &[u8] = b"POST /cut-connections ";
 
 /// A listener that passes everything on.
-pub(crate) struct Wire {
+pub(crate) struct CuttableWire {
     address: SocketAddr,
     server: Arc<AtomicU16>,
 }
 
 #[derive(Default)]
-struct Open(Mutex<Vec<TcpStream>>);
+struct OpenConnections(Mutex<Vec<TcpStream>>);
 
-impl Open {
+impl OpenConnections {
     fn add(&self, stream: &TcpStream) {
         self.0.lock().unwrap().push(stream.try_clone().unwrap());
     }
@@ -29,13 +29,13 @@ impl Open {
     }
 }
 
-impl Wire {
+impl CuttableWire {
     /// Listens; the server may come later.
     pub(crate) fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = Arc::new(AtomicU16::new(0));
-        let (to, open) = (Arc::clone(&server), Arc::new(Open::default()));
+        let (to, open) = (Arc::clone(&server), Arc::new(OpenConnections::default()));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (port, open) = (to.load(Ordering::SeqCst), Arc::clone(&open));
@@ -57,7 +57,7 @@ impl Wire {
 }
 
 /// One connection, to its end on either side.
-fn pass(mut client: TcpStream, port: u16, open: &Open) {
+fn pass(mut client: TcpStream, port: u16, open: &OpenConnections) {
     let mut first = [0; 4096];
     let Ok(read) = client.read(&mut first) else { return };
     if first[..read].starts_with(CUT) {

@@ -4,9 +4,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use holon_model::cassette::{Call, Step, Turn};
-use holon_model::{ErrorKind, ModelError, Reasoning, Usage};
-use holon_testkit::model::Scripted;
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_model::{ModelError, ModelErrorKind, Reasoning, TokenUsage};
+use holon_testkit::model::ScriptedResponse;
 use serde_json::{Value, json};
 
 /// Between two words of a slow answer.
@@ -45,7 +45,7 @@ pub(crate) fn say() -> Value {
 }
 
 /// What it says to a request.
-pub(crate) fn answer(body: &Value) -> Scripted {
+pub(crate) fn answer(body: &Value) -> ScriptedResponse {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let count = COUNT.fetch_add(1, Ordering::SeqCst);
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -60,14 +60,16 @@ pub(crate) fn answer(body: &Value) -> Scripted {
         } else {
             "A loud greeting"
         };
-        return Turn::text(title).into();
+        return CassetteTurn::text(title).into();
     }
     let asked = |message: &&Value| message["role"] == "assistant" && message["tool_calls"].is_array();
     let round = messages.iter().skip(said.unwrap_or(0)).filter(asked).count();
-    let scene =
-        SCENES.iter().find(|(word, _)| words.contains(word)).map_or(Scene::Hello, |(_, scene)| *scene);
+    let scene = SCENES
+        .iter()
+        .find(|(word, _)| words.contains(word))
+        .map_or(ScriptedPageScene::Hello, |(_, scene)| *scene);
     let mut turn = turn(scene, round, count, &words);
-    turn.usage = Some(Usage { input: 900, output: 60, ..Usage::default() });
+    turn.usage = Some(TokenUsage { input: 900, output: 60, ..TokenUsage::default() });
     turn.into()
 }
 
@@ -80,7 +82,7 @@ fn text(message: &Value) -> String {
 }
 
 #[derive(Clone, Copy)]
-enum Scene {
+enum ScriptedPageScene {
     Build,
     Plan,
     Ask,
@@ -94,42 +96,43 @@ enum Scene {
 }
 
 /// Told apart by words of the message.
-const SCENES: [(&str, Scene); 11] = [
-    ("greeting loud", Scene::Build),
-    ("run ls", Scene::Plan),
-    ("ask me", Scene::Ask),
-    ("explain slowly", Scene::Endless),
-    ("slowly", Scene::Slow),
-    ("drop the connection", Scene::Slow),
-    ("fail please", Scene::Fail),
-    ("hostile", Scene::Hostile),
-    ("what does module", Scene::Module),
-    ("broken build", Scene::Stuck),
-    ("hello", Scene::Hello),
+const SCENES: [(&str, ScriptedPageScene); 11] = [
+    ("greeting loud", ScriptedPageScene::Build),
+    ("run ls", ScriptedPageScene::Plan),
+    ("ask me", ScriptedPageScene::Ask),
+    ("explain slowly", ScriptedPageScene::Endless),
+    ("slowly", ScriptedPageScene::Slow),
+    ("drop the connection", ScriptedPageScene::Slow),
+    ("fail please", ScriptedPageScene::Fail),
+    ("hostile", ScriptedPageScene::Hostile),
+    ("what does module", ScriptedPageScene::Module),
+    ("broken build", ScriptedPageScene::Stuck),
+    ("hello", ScriptedPageScene::Hello),
 ];
 
-fn turn(scene: Scene, round: usize, count: usize, words: &str) -> Turn {
+fn turn(scene: ScriptedPageScene, round: usize, count: usize, words: &str) -> CassetteTurn {
     let loud = format!("greet() {{\n    echo \"HELLO $1\" # {count}\n}}\n");
     match (scene, round) {
-        (Scene::Build, 0) => steps([
+        (ScriptedPageScene::Build, 0) => steps([
             thought("The greeting lives in greet.sh. First look, then change, then test."),
-            Step::Text("I look at the greeting first.".into()),
+            CassetteStep::Text("I look at the greeting first.".into()),
             todos(["doing", "pending", "pending"]),
             call("read_file", json!({"path": "greet.sh"})),
         ]),
-        (Scene::Build, 1) => steps([
+        (ScriptedPageScene::Build, 1) => steps([
             call("write_file", json!({"path": "greet.sh", "content": loud})),
             call("write_file", json!({"path": "notes/loud.md", "content": format!("# Loud\n\n{count}\n")})),
         ]),
-        (Scene::Build, 2) => {
+        (ScriptedPageScene::Build, 2) => {
             steps([todos(["done", "done", "doing"]), call("execute", json!({"command": "make test"}))])
         }
-        (Scene::Build, _) => steps([Step::Text(DONE.into())]),
-        (Scene::Plan, 0) => {
-            steps([Step::Text("Let me run that.".into()), call("execute", json!({"command": "ls -la"}))])
-        }
-        (Scene::Ask, 0) => steps([
-            Step::Text("I need to know one thing first.".into()),
+        (ScriptedPageScene::Build, _) => steps([CassetteStep::Text(DONE.into())]),
+        (ScriptedPageScene::Plan, 0) => steps([
+            CassetteStep::Text("Let me run that.".into()),
+            call("execute", json!({"command": "ls -la"})),
+        ]),
+        (ScriptedPageScene::Ask, 0) => steps([
+            CassetteStep::Text("I need to know one thing first.".into()),
             call(
                 "ask_user",
                 json!({"questions": [
@@ -137,39 +140,45 @@ fn turn(scene: Scene, round: usize, count: usize, words: &str) -> Turn {
                     {"question": "Anything else to know?"}]}),
             ),
         ]),
-        (Scene::Ask, _) => steps([Step::Text("Then I know what to do.".into())]),
-        (Scene::Slow | Scene::Endless, _) => {
-            let word = |at: usize| [Step::Text(format!("word-{at} ")), Step::Delay(PAUSE)];
+        (ScriptedPageScene::Ask, _) => steps([CassetteStep::Text("Then I know what to do.".into())]),
+        (ScriptedPageScene::Slow | ScriptedPageScene::Endless, _) => {
+            let word = |at: usize| [CassetteStep::Text(format!("word-{at} ")), CassetteStep::Delay(PAUSE)];
             // One that is stopped by hand goes on for as long as that may take.
-            let words = if matches!(scene, Scene::Endless) { 600 } else { 60 };
+            let words = if matches!(scene, ScriptedPageScene::Endless) { 600 } else { 60 };
             steps((0..words).flat_map(word))
         }
-        (Scene::Fail, _) => {
-            let error =
-                ModelError { status: Some(401), ..ModelError::new(ErrorKind::Auth, "no such key (401)") };
-            Turn::error(error)
+        (ScriptedPageScene::Fail, _) => {
+            let error = ModelError {
+                status: Some(401),
+                ..ModelError::new(ModelErrorKind::Auth, "no such key (401)")
+            };
+            CassetteTurn::error(error)
         }
-        (Scene::Hostile, 0) => steps([
+        (ScriptedPageScene::Hostile, 0) => steps([
             call("<b>x</b>", json!({"a": "<img src=x onerror=window.__pwned=1>"})),
             call("execute", json!({"command": HOSTILE_COMMAND})),
         ]),
-        (Scene::Hostile, _) => steps([Step::Text(HOSTILE.into())]),
-        (Scene::Module, _) => {
+        (ScriptedPageScene::Hostile, _) => steps([CassetteStep::Text(HOSTILE.into())]),
+        (ScriptedPageScene::Module, _) => {
             let number: String = words.chars().filter(char::is_ascii_digit).collect();
             let number = &number[..number.len() / 2];
-            Turn::text(format!(
+            CassetteTurn::text(format!(
                 "Module {number} parses its input, checks it and returns a `Result`.\n\n- first point\n- second point with \
                  `code`\n\n```rust\nfn module_{number}() -> u32 {{\n    {number}\n}}\n```\n"
             ))
         }
-        (Scene::Stuck, 0..4) => steps([call("execute", json!({"command": "make broken"}))]),
-        (Scene::Stuck, 4) => steps([call("read_file", json!({"path": "greet.sh"}))]),
-        (Scene::Stuck, 5) => steps([call("write_file", json!({"path": "greet.sh", "content": loud}))]),
-        (Scene::Stuck, 6) => {
-            steps([Step::Delay(PAUSE * 8), call("execute", json!({"command": "make test"}))])
+        (ScriptedPageScene::Stuck, 0..4) => steps([call("execute", json!({"command": "make broken"}))]),
+        (ScriptedPageScene::Stuck, 4) => steps([call("read_file", json!({"path": "greet.sh"}))]),
+        (ScriptedPageScene::Stuck, 5) => {
+            steps([call("write_file", json!({"path": "greet.sh", "content": loud}))])
         }
-        (Scene::Stuck, _) => steps([Step::Text("Repaired.".into())]),
-        (Scene::Plan | Scene::Hello, _) => steps([Step::Text("Hello.".into())]),
+        (ScriptedPageScene::Stuck, 6) => {
+            steps([CassetteStep::Delay(PAUSE * 8), call("execute", json!({"command": "make test"}))])
+        }
+        (ScriptedPageScene::Stuck, _) => steps([CassetteStep::Text("Repaired.".into())]),
+        (ScriptedPageScene::Plan | ScriptedPageScene::Hello, _) => {
+            steps([CassetteStep::Text("Hello.".into())])
+        }
     }
 }
 
@@ -177,19 +186,23 @@ const HOSTILE_COMMAND: &str = "mkdir -p '<img src=x onerror=window.__pwned=1>'; 
     printf '<script>window.__pwned=1</script>\\n' > '<img src=x onerror=window.__pwned=1>/\"><svg onload=window.__pwned=1>.txt'; \
     printf '\\033[31m<script>window.__pwned=1</script>\\033[0m'";
 
-fn steps(steps: impl IntoIterator<Item = Step>) -> Turn {
-    Turn { steps: steps.into_iter().collect(), ..Turn::default() }
+fn steps(steps: impl IntoIterator<Item = CassetteStep>) -> CassetteTurn {
+    CassetteTurn { steps: steps.into_iter().collect(), ..CassetteTurn::default() }
 }
 
-fn thought(text: &str) -> Step {
-    Step::Reasoning(Reasoning { text: text.into(), seal: None })
+fn thought(text: &str) -> CassetteStep {
+    CassetteStep::Reasoning(Reasoning { text: text.into(), seal: None })
 }
 
-fn call(name: &str, arguments: Value) -> Step {
-    Step::Call(Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() })
+fn call(name: &str, arguments: Value) -> CassetteStep {
+    CassetteStep::Call(CassetteCall {
+        name: name.into(),
+        arguments: arguments.to_string(),
+        ..CassetteCall::default()
+    })
 }
 
-fn todos(states: [&str; 3]) -> Step {
+fn todos(states: [&str; 3]) -> CassetteStep {
     let texts = ["Look at the greeting", "Make it loud", "Test it"];
     let todos: Vec<Value> =
         texts.iter().zip(states).map(|(text, status)| json!({"text": text, "status": status})).collect();

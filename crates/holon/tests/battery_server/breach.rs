@@ -4,7 +4,7 @@ use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::json;
 
 use crate::http::{of, send};
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 /// One attempt each; none of them may be carried out.
 const ATTEMPTS: &[&str] = &[
@@ -55,7 +55,7 @@ fn inv_01_breach_attempts_through_chat_change_no_byte() {
         // An attempt that ends its turn leaves the words for the next message.
         cassette += &format!("- tools:\n    - {attempt}\n- text: next\n");
     }
-    let stage = Stage::playing(&cassette);
+    let stage = ServeStage::playing(&cassette);
     let before = tree_state(stage.repo.path());
     let thread = stage.thread();
     let (mut refused, mut allowed) = (0, Vec::new());
@@ -84,7 +84,7 @@ fn inv_01_breach_attempts_through_chat_change_no_byte() {
 
 #[test]
 fn a_thread_cannot_be_made_wider_than_plan_by_its_tools() {
-    let stage = Stage::playing("- tool: execute\n  args: { command: 'echo pwned > a.txt' }\n");
+    let stage = ServeStage::playing("- tool: execute\n  args: { command: 'echo pwned > a.txt' }\n");
     let before = tree_state(stage.repo.path());
     let thread = stage.thread();
     let body = json!({"tools": {"execute": "allow", "write_file": "allow", "*": "allow"}}).to_string();

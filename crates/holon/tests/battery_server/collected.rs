@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use holon_testkit::{current_test, skip_security, wait_until};
 
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 /// Where the collector is; the battery's set-up puts it there.
 const COLLECTOR: &str = "HOLON_ROTEL";
@@ -24,9 +24,9 @@ fn collector() -> Option<PathBuf> {
 }
 
 /// Ends with the test.
-struct Running(Child);
+struct CollectorProcess(Child);
 
-impl Drop for Running {
+impl Drop for CollectorProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -37,7 +37,7 @@ fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
-fn start(program: &Path, folder: &Path, port: u16) -> (Running, PathBuf) {
+fn start(program: &Path, folder: &Path, port: u16) -> (CollectorProcess, PathBuf) {
     let printed = folder.join("collected.txt");
     let file = File::create(&printed).unwrap();
     let child = Command::new(program)
@@ -53,7 +53,7 @@ fn start(program: &Path, folder: &Path, port: u16) -> (Running, PathBuf) {
         .expect("rotel");
     let listens = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
     assert!(wait_until(LONG, listens), "{}", fs::read_to_string(&printed).unwrap_or_default());
-    (Running(child), printed)
+    (CollectorProcess(child), printed)
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_real_collector_understands_all_of_it() {
     let Some(program) = collector() else {
         return skip_security(&current_test(), "there is no rotel: `cargo xtask battery server` installs it");
     };
-    let mut stage = Stage::new();
+    let mut stage = ServeStage::new();
     let port = free_port();
     let (_collector, printed) = start(&program, &stage.env.work(), port);
     let url = format!("http://127.0.0.1:{port}");

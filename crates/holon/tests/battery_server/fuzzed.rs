@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 use holon_testkit::{current_test, skip_security};
 
 /// Where the fuzzer is; the battery's set-up puts it there.
@@ -14,7 +14,7 @@ fn fuzzer() -> Option<PathBuf> {
 }
 
 /// Hurls at the server what its description allows, and what it does not.
-fn fire(fuzzer: &PathBuf, stage: &Stage, config: &str, more: &[&str]) {
+fn fire(fuzzer: &PathBuf, stage: &ServeStage, config: &str, more: &[&str]) {
     let work = stage.env.root().join("work");
     let config = stage.env.write("work/schemathesis.toml", config);
     let output = Command::new(fuzzer)
@@ -45,7 +45,7 @@ fn fuzzing_every_endpoint_gives_no_server_error_and_no_hang() {
             "there is no schemathesis: `cargo xtask battery server` installs it",
         );
     };
-    let stage = Stage::playing("- text: hi\n- text: again\n");
+    let stage = ServeStage::playing("- text: hi\n- text: again\n");
     // As a stranger who knows no name of anything.
     fire(&fuzzer, &stage, "", &[]);
     // As somebody who has a thread; it may be gone afterwards, since every method is tried.

@@ -3,8 +3,8 @@
 use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::json;
 
-use crate::http::{Event, of};
-use crate::stage::Stage;
+use crate::http::{TestSseEvent, of};
+use crate::stage::ServeStage;
 
 /// A turn with reads, commands, words in pieces, and pauses in which the next event is still to come.
 const TURN: &str = "
@@ -22,9 +22,9 @@ const TURN: &str = "
 ";
 
 /// A small generator: the same points in every run.
-struct Dice(u64);
+struct KillDice(u64);
 
-impl Dice {
+impl KillDice {
     fn below(&mut self, most: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % most
@@ -33,17 +33,17 @@ impl Dice {
 
 #[test]
 fn a_kill_at_any_point_loses_no_stored_event_and_leaves_the_thread_usable() {
-    let mut stage = Stage::playing(TURN);
+    let mut stage = ServeStage::playing(TURN);
     let before = tree_state(stage.repo.path());
     let whole = stage.say(&stage.thread(), "go", "build");
     assert!(whole.len() > 20 && of(&whole, "error").is_empty(), "{whole:#?}");
-    let mut dice = Dice(20_261_115);
+    let mut dice = KillDice(20_261_115);
     let mut seen_at = Vec::new();
     for _ in 0..20 {
         let point = dice.below(whole.len() as u64 - 1) as usize + 1;
         let thread = stage.thread();
         let mut stream = stage.post(&format!("/api/chat/{thread}"), json!({"message": "go"}));
-        let seen: Vec<Event> = std::iter::from_fn(|| stream.next()).take(point).collect();
+        let seen: Vec<TestSseEvent> = std::iter::from_fn(|| stream.next()).take(point).collect();
         stage.kill();
         stage.start();
         seen_at.push(seen.len());
@@ -57,9 +57,9 @@ fn a_kill_at_any_point_loses_no_stored_event_and_leaves_the_thread_usable() {
     stage.env.assert_nothing_left();
 }
 
-fn check(stage: &Stage, thread: &str, seen: &[Event]) {
+fn check(stage: &ServeStage, thread: &str, seen: &[TestSseEvent]) {
     let stored = stage.events(thread, 0);
-    let numbered: Vec<&Event> = seen.iter().filter(|event| event.id.is_some()).collect();
+    let numbered: Vec<&TestSseEvent> = seen.iter().filter(|event| event.id.is_some()).collect();
     for (kept, event) in stored.iter().zip(&numbered) {
         assert_eq!(kept, *event, "whatever was seen is stored, in its place");
     }

@@ -1,11 +1,11 @@
 //! Several programs, the same threads: whoever was first carries them, and others are its guests.
 
-use holon_testkit::Running;
+use holon_testkit::RunningCommand;
 use rustix::process::Signal;
 
-use crate::stage::{SLOWLY, Stage};
+use crate::stage::{SLOWLY, TerminalChatStage};
 
-fn serving(stage: &Stage) -> Running {
+fn serving(stage: &TerminalChatStage) -> RunningCommand {
     let root = stage.repo.path().to_str().unwrap().to_owned();
     let mut server = stage.holon(&["serve", "--listen", "127.0.0.1:0", "--root", &root]).spawn();
     server.wait_for_text("holon is at ");
@@ -14,7 +14,7 @@ fn serving(stage: &Stage) -> Running {
 
 #[test]
 fn a_chat_is_the_guest_of_a_server() {
-    let stage = Stage::new("- text: From the page's server.\n");
+    let stage = TerminalChatStage::new("- text: From the page's server.\n");
     let server = serving(&stage);
     let mut terminal = stage.talk("");
     terminal.shows("another Holon carries the threads");
@@ -31,7 +31,7 @@ fn a_chat_is_the_guest_of_a_server() {
 
 #[test]
 fn a_chat_needs_no_token_of_its_own_users_server() {
-    let stage = Stage::new("- text: Without a token.\n");
+    let stage = TerminalChatStage::new("- text: Without a token.\n");
     let tokens = stage.env.write("work/tokens", "ann ann-ann-ann-ann-1\n");
     std::fs::set_permissions(&tokens, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let (root, tokens) = (stage.repo.path().to_str().unwrap(), tokens.to_str().unwrap());
@@ -64,7 +64,7 @@ fn a_chat_needs_no_token_of_its_own_users_server() {
 
 #[test]
 fn a_guest_goes_on_when_its_host_has_gone() {
-    let stage = Stage::new(&format!("{SLOWLY}- text: On my own.\n"));
+    let stage = TerminalChatStage::new(&format!("{SLOWLY}- text: On my own.\n"));
     let server = serving(&stage);
     let mut terminal = stage.talk("");
     terminal.says("build> ", "hello");
@@ -79,7 +79,7 @@ fn a_guest_goes_on_when_its_host_has_gone() {
 
 #[test]
 fn a_cassette_is_not_answered_by_somebody_else() {
-    let stage = Stage::new("- text: x\n");
+    let stage = TerminalChatStage::new("- text: x\n");
     let tape = stage.env.write("work/tape.yaml", "- text: from the tape\n");
     let tape = tape.to_str().unwrap();
     let alone = stage.run(&["chat", "--replay", tape, "-m", "hi"]);
@@ -93,7 +93,7 @@ fn a_cassette_is_not_answered_by_somebody_else() {
 
 #[test]
 fn a_state_folder_with_a_long_path_is_no_hindrance() {
-    let stage = Stage::new("- text: Here.\n");
+    let stage = TerminalChatStage::new("- text: Here.\n");
     let far = stage.env.work().join("far/".repeat(40));
     std::fs::create_dir_all(&far).unwrap();
     let output = stage.holon(&["chat", "-m", "where are you?"]).env("XDG_STATE_HOME", &far).run();

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::stage::{SLOWLY, Stage, Terminal};
+use crate::stage::{SLOWLY, TerminalChatStage, TestTerminal};
 
 /// A shell that gets the terminal back when the chat stops, sets it up for itself, and lets the chat go on.
 const STOPS: &str = "set -m; HOLON chat; stty sane; echo in-between; fg; echo code=$?; stty -a";
 
-fn modes_of(stage: &Stage, terminal: &Terminal) -> String {
+fn modes_of(stage: &TerminalChatStage, terminal: &TestTerminal) -> String {
     let tty = format!("/proc/{}/fd/0", terminal.pid());
     stage.env.program("stty").args(["-F", &tty, "-a"]).run().stdout
 }
@@ -20,7 +20,7 @@ fn is_a_shells(modes: &str) -> bool {
 
 #[test]
 fn quitting_a_turn_gives_the_terminal_back() {
-    let stage = Stage::new(SLOWLY);
+    let stage = TerminalChatStage::new(SLOWLY);
     // The key goes to everybody in front of the terminal.
     let mut terminal = stage.talk_through("trap : QUIT; HOLON chat; echo code=$?; stty -a");
     terminal.says("build> ", "go");
@@ -36,7 +36,7 @@ fn quitting_a_turn_gives_the_terminal_back() {
 
 #[test]
 fn a_chat_that_goes_on_takes_pastes_as_before() {
-    let stage = Stage::new("- text: Read.\n");
+    let stage = TerminalChatStage::new("- text: Read.\n");
     let mut terminal = stage.talk_through(STOPS);
     terminal.shows("build> ");
     terminal.press("so: ");
@@ -61,7 +61,7 @@ fn a_chat_that_goes_on_takes_pastes_as_before() {
 
 #[test]
 fn a_chat_that_somebody_stopped_finds_its_keys_again() {
-    let stage = Stage::new(&format!("- text: Heard.\n{SLOWLY}"));
+    let stage = TerminalChatStage::new(&format!("- text: Heard.\n{SLOWLY}"));
     let mut terminal = stage.talk_through(STOPS);
     terminal.shows("build> ");
     terminal.press("hel");
@@ -77,7 +77,7 @@ fn a_chat_that_somebody_stopped_finds_its_keys_again() {
 
 #[test]
 fn what_is_typed_during_a_turn_stays_invisible_after_a_stop() {
-    let stage = Stage::new(SLOWLY);
+    let stage = TerminalChatStage::new(SLOWLY);
     let mut terminal = stage.talk_through(STOPS);
     terminal.says("build> ", "go");
     terminal.shows("The beginning");

@@ -1,10 +1,10 @@
 //! What is typed and what is shown: other scripts, wide characters, history, hostile output, poor terminals.
 
-use crate::stage::Stage;
+use crate::stage::TerminalChatStage;
 
 #[test]
 fn any_script_can_be_typed_and_comes_back_with_the_arrows() {
-    let stage = Stage::new("- text: 好的。\n- text: Again.\n");
+    let stage = TerminalChatStage::new("- text: 好的。\n- text: Again.\n");
     let mut terminal = stage.talk("");
     terminal.shows("build> ");
     // Wide characters, one taken back, and a letter put in before them.
@@ -20,7 +20,7 @@ fn any_script_can_be_typed_and_comes_back_with_the_arrows() {
 
 #[test]
 fn a_paste_with_line_breaks_is_one_message() {
-    let stage = Stage::new("- text: Read.\n");
+    let stage = TerminalChatStage::new("- text: Read.\n");
     let mut terminal = stage.talk("");
     terminal.shows("build> ");
     terminal.press("\x1b[200~first\r\nsecond\x1b[201~\r");
@@ -30,7 +30,7 @@ fn a_paste_with_line_breaks_is_one_message() {
 
 #[test]
 fn a_long_line_wraps_and_is_sent_whole() {
-    let stage = Stage::new("- text: Long.\n");
+    let stage = TerminalChatStage::new("- text: Long.\n");
     let mut terminal = stage.talk("");
     terminal.shows("build> ");
     let line = "words and 宽字 ".repeat(30);
@@ -42,7 +42,7 @@ fn a_long_line_wraps_and_is_sent_whole() {
 #[test]
 fn what_models_and_tools_say_moves_no_cursor() {
     let evil = r"\e[2J\e]0;evil\a\e[999D";
-    let stage = Stage::new(&format!(
+    let stage = TerminalChatStage::new(&format!(
         "
 - text: \"{evil} said\"
   tools:
@@ -69,7 +69,7 @@ fn what_models_and_tools_say_moves_no_cursor() {
 
 #[test]
 fn a_dumb_terminal_gets_no_sequences() {
-    let stage = Stage::new("- text: Some **bold** words.\n- text: More.\n");
+    let stage = TerminalChatStage::new("- text: Some **bold** words.\n- text: More.\n");
     let mut terminal = stage.talk_in("", &[("TERM", "dumb")]);
     terminal.shows("build> ");
     terminal.press("hello\n");
@@ -88,7 +88,7 @@ fn a_dumb_terminal_gets_no_sequences() {
 
 #[test]
 fn no_colour_means_no_colour() {
-    let stage = Stage::new("- text: Some **bold** words.\n");
+    let stage = TerminalChatStage::new("- text: Some **bold** words.\n");
     let mut terminal = stage.talk_in("", &[("TERM", "xterm-256color"), ("NO_COLOR", "1")]);
     terminal.says("build> ", "hello");
     terminal.shows("Some **bold** words.");
@@ -103,7 +103,7 @@ fn no_colour_means_no_colour() {
 
 #[test]
 fn a_resized_terminal_is_drawn_anew() {
-    let stage = Stage::new("- text: Sent.\n");
+    let stage = TerminalChatStage::new("- text: Sent.\n");
     let mut terminal = stage.talk_in("", &[("TERM", "xterm-256color"), ("NO_COLOR", "1")]);
     terminal.shows("build> ");
     terminal.press("0123456789abcdefghijklmnopqrstuvwxyz");
@@ -118,7 +118,7 @@ fn a_resized_terminal_is_drawn_anew() {
 
 #[test]
 fn answers_break_between_words_at_the_width_of_the_moment() {
-    let stage = Stage::new("- text: An answer with words that are longer than the row.\n");
+    let stage = TerminalChatStage::new("- text: An answer with words that are longer than the row.\n");
     let mut terminal = stage.talk_in("", &[("TERM", "xterm-256color"), ("NO_COLOR", "1")]);
     terminal.shows("build> ");
     let tty = format!("/proc/{}/fd/0", terminal.pid());
@@ -129,7 +129,7 @@ fn answers_break_between_words_at_the_width_of_the_moment() {
 
 #[test]
 fn a_turn_that_goes_on_in_another_width_breaks_its_lines_there() {
-    let stage = Stage::new(
+    let stage = TerminalChatStage::new(
         "
 - tools:
     - ask_user: { questions: [{ question: Well? }] }
@@ -147,7 +147,7 @@ fn a_turn_that_goes_on_in_another_width_breaks_its_lines_there() {
 
 #[test]
 fn what_is_typed_ahead_is_sent_and_answers_no_question() {
-    let stage = Stage::new(
+    let stage = TerminalChatStage::new(
         "
 - reply: [{ text: 'One moment. ' }, { delay: 500ms }, { text: Now. }]
 - reply:

@@ -3,16 +3,16 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use holon_testkit::Running;
+use holon_testkit::RunningCommand;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::stage::Stage;
+use crate::stage::TerminalChatStage;
 
 /// More than a list asks for at once.
 const OTHERS: usize = 205;
 
-fn make_others(stage: &Stage, server: &Running) {
+fn make_others(stage: &TerminalChatStage, server: &RunningCommand) {
     let said = server.stdout_so_far();
     let (address, token) = said.split("http://").nth(1).unwrap().trim().split_once("/?token=").unwrap();
     let body = json!({"workspace": stage.repo.path().join("other")}).to_string();
@@ -33,7 +33,7 @@ fn make_others(stage: &Stage, server: &Running) {
 
 #[test]
 fn the_last_thread_of_a_folder_is_found_behind_those_of_others() {
-    let stage = Stage::new("- text: One.\n- text: Two.\n");
+    let stage = TerminalChatStage::new("- text: One.\n- text: Two.\n");
     std::fs::create_dir(stage.repo.path().join("other")).unwrap();
     let root = stage.repo.path().to_str().unwrap().to_owned();
     stage.run(&["chat", "-m", "hello"]).assert_code(0);

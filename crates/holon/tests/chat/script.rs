@@ -2,18 +2,19 @@
 
 use serde_json::Value;
 
-use crate::stage::Stage;
+use crate::stage::TerminalChatStage;
 
 #[test]
 fn one_message_gets_one_answer() {
-    let stage =
-        Stage::new("- tool: execute\n  args: { command: echo seen }\n- text: The answer is **42**.\n");
+    let stage = TerminalChatStage::new(
+        "- tool: execute\n  args: { command: echo seen }\n- text: The answer is **42**.\n",
+    );
     let output = stage.run(&["chat", "-m", "what is it?"]);
     output.assert_code(0);
     assert_eq!(output.stdout, "The answer is **42**.\n");
     assert!(output.stderr.contains("✓ execute echo seen  exit 0"), "{}", output.stderr);
     let message = stage.env.write("work/message.txt", "from a pipe\n");
-    let stage = Stage::new("- text: Heard.\n");
+    let stage = TerminalChatStage::new("- text: Heard.\n");
     let output = stage.holon(&["chat"]).stdin_from(message).run();
     output.assert_code(0);
     assert_eq!(output.stdout, "Heard.\n");
@@ -24,7 +25,7 @@ fn one_message_gets_one_answer() {
 fn inv_08_a_chat_without_a_terminal_waits_for_nobody() {
     let asks =
         "- tools:\n    - ask_user: { questions: [{ question: 'Which?', options: [a, b] }] }\n- text: never\n";
-    let stage = Stage::new(asks);
+    let stage = TerminalChatStage::new(asks);
     let output = stage.run(&["chat", "-m", "ask me"]);
     output.assert_code(2);
     assert!(output.stderr.contains("? Which?") && output.stderr.contains("--thread t-"), "{}", output.stderr);
@@ -34,7 +35,7 @@ fn inv_08_a_chat_without_a_terminal_waits_for_nobody() {
 #[test]
 fn exit_codes_say_what_happened() {
     let edit = "- tool: edit_file\n  args: { path: a.txt, old: one, new: two }\n";
-    let stage = Stage::new(edit);
+    let stage = TerminalChatStage::new(edit);
     let output = stage.run(&["chat", "--mode", "plan", "-m", "change it"]);
     output.assert_code(1);
     assert!(output.stderr.contains("This is plan mode"), "{}", output.stderr);
@@ -55,7 +56,7 @@ fn exit_codes_say_what_happened() {
 
 #[test]
 fn errors_look_as_those_of_every_other_command() {
-    let stage = Stage::new("- text: never\n");
+    let stage = TerminalChatStage::new("- text: never\n");
     let output = stage.env.holon(["chat", "-m", "hello"]).cwd(stage.repo.path()).run();
     output.assert_code(1);
     assert!(output.stderr.lines().any(|line| line.starts_with("error: no model")), "{}", output.stderr);
@@ -63,7 +64,7 @@ fn errors_look_as_those_of_every_other_command() {
 
 #[test]
 fn an_answer_that_cannot_be_written_is_an_error() {
-    let stage = Stage::new("- text: Hi.\n");
+    let stage = TerminalChatStage::new("- text: Hi.\n");
     let line = format!("exec '{}' chat -m hello > /dev/full", stage.env.binary().display());
     let output = stage.with_model(stage.env.program("sh").args(["-c", &line])).run();
     output.assert_code(1);
@@ -72,7 +73,7 @@ fn an_answer_that_cannot_be_written_is_an_error() {
 
 #[test]
 fn events_can_be_read_by_programs() {
-    let stage = Stage::new("- text: Hi.\n");
+    let stage = TerminalChatStage::new("- text: Hi.\n");
     let output = stage.run(&["chat", "--json", "-m", "hello"]);
     output.assert_code(0);
     let events: Vec<Value> = output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -83,7 +84,7 @@ fn events_can_be_read_by_programs() {
 
 #[test]
 fn a_demonstration_needs_no_model_and_leaves_nothing() {
-    let stage = Stage::new("- text: never asked\n");
+    let stage = TerminalChatStage::new("- text: never asked\n");
     let output = stage.run(&["chat", "--demo", "-m", "What is wrong here?"]);
     output.assert_code(2);
     assert!(output.stderr.contains("? How shall dashes be treated?"), "{}", output.stderr);
@@ -95,7 +96,7 @@ fn a_demonstration_needs_no_model_and_leaves_nothing() {
 
 #[test]
 fn a_message_that_is_too_long_is_told_so() {
-    let stage = Stage::new("- text: never\n");
+    let stage = TerminalChatStage::new("- text: never\n");
     let long = stage.env.write("work/long.txt", "x".repeat(3 << 20));
     let output = stage.holon(&["chat"]).stdin_from(&long).run();
     output.assert_code(64);

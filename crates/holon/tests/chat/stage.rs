@@ -5,14 +5,14 @@ use std::io::Write;
 use std::path::Path;
 
 pub(crate) use holon_testkit::SLOWLY;
-use holon_testkit::{ChatStage, Invocation, Output, Running};
+use holon_testkit::{ChatStage, CommandEnd, Invocation, RunningCommand};
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
 /// A repository and a model, with terminals in front of them.
-pub(crate) struct Stage(ChatStage);
+pub(crate) struct TerminalChatStage(ChatStage);
 
-impl std::ops::Deref for Stage {
+impl std::ops::Deref for TerminalChatStage {
     type Target = ChatStage;
 
     fn deref(&self) -> &ChatStage {
@@ -20,7 +20,7 @@ impl std::ops::Deref for Stage {
     }
 }
 
-impl Stage {
+impl TerminalChatStage {
     pub(crate) fn new(cassette: &str) -> Self {
         Self(ChatStage::new(BIN, cassette))
     }
@@ -30,26 +30,26 @@ impl Stage {
         self.with_model(self.env.holon(args))
     }
 
-    pub(crate) fn run(&self, args: &[&str]) -> Output {
+    pub(crate) fn run(&self, args: &[&str]) -> CommandEnd {
         self.holon(args).run()
     }
 
     /// `holon chat` on a terminal.
-    pub(crate) fn talk(&self, args: &str) -> Terminal {
+    pub(crate) fn talk(&self, args: &str) -> TestTerminal {
         self.talk_in(args, &[("TERM", "xterm-256color")])
     }
 
     /// The same with these variables.
-    pub(crate) fn talk_in(&self, args: &str, variables: &[(&str, &str)]) -> Terminal {
+    pub(crate) fn talk_in(&self, args: &str, variables: &[(&str, &str)]) -> TestTerminal {
         self.terminal(&format!("exec HOLON chat {args}"), variables)
     }
 
     /// What a shell does with a terminal; `HOLON` is the program under test.
-    pub(crate) fn talk_through(&self, line: &str) -> Terminal {
+    pub(crate) fn talk_through(&self, line: &str) -> TestTerminal {
         self.terminal(line, &[("TERM", "xterm-256color"), ("NO_COLOR", "1")])
     }
 
-    fn terminal(&self, line: &str, variables: &[(&str, &str)]) -> Terminal {
+    fn terminal(&self, line: &str, variables: &[(&str, &str)]) -> TestTerminal {
         let keys = self.fifo("keyboard");
         // Open for both, so that neither end waits for the other.
         let keyboard = OpenOptions::new().read(true).write(true).open(&keys).unwrap();
@@ -58,19 +58,19 @@ impl Stage {
         let call = self.env.program("script").args(["-q", "-e", "-f", "-c", &line, "/dev/null"]);
         let call = self.with_model(call).stdin_from(&keys).env("SHELL", "/bin/sh");
         let call = variables.iter().fold(call, |call, (name, value)| call.env(name, value));
-        Terminal { running: Some(call.spawn()), keyboard, seen: 0 }
+        TestTerminal { running: Some(call.spawn()), keyboard, seen: 0 }
     }
 }
 
 /// A terminal that shows what `holon` says, and a keyboard.
-pub(crate) struct Terminal {
-    running: Option<Running>,
+pub(crate) struct TestTerminal {
+    running: Option<RunningCommand>,
     keyboard: File,
     /// How much of the text has been waited for.
     seen: usize,
 }
 
-impl Terminal {
+impl TestTerminal {
     pub(crate) fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
@@ -80,7 +80,7 @@ impl Terminal {
     pub(crate) fn shows(&mut self, text: &str) {
         let from = self.seen;
         let running = self.running.as_mut().unwrap();
-        let find = |running: &Running| {
+        let find = |running: &RunningCommand| {
             let all = running.stdout_so_far();
             all.get(from..).and_then(|rest| rest.find(text)).map(|at| from + at + text.len())
         };
@@ -119,7 +119,7 @@ impl Terminal {
         child_of(self.pid())
     }
 
-    pub(crate) fn ends(mut self) -> Output {
+    pub(crate) fn ends(mut self) -> CommandEnd {
         self.running.take().unwrap().wait()
     }
 }

@@ -2,12 +2,12 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::stage::{SLOWLY, Stage};
+use crate::stage::{SLOWLY, TerminalChatStage};
 
 #[test]
 fn a_killed_chat_goes_on_where_it_was() {
     let works = "- tool: execute\n  args: { command: echo kept > kept.txt }\n";
-    let stage = Stage::new(&format!("{works}{SLOWLY}- text: Here I am.\n"));
+    let stage = TerminalChatStage::new(&format!("{works}{SLOWLY}- text: Here I am.\n"));
     let mut terminal = stage.talk("");
     terminal.says("build> ", "go");
     terminal.shows("The beginning");
@@ -28,8 +28,9 @@ fn a_killed_chat_goes_on_where_it_was() {
 
 #[test]
 fn a_question_waits_for_the_next_time() {
-    let stage =
-        Stage::new("- tools:\n    - ask_user: { questions: [{ question: Well? }] }\n- text: Noted.\n");
+    let stage = TerminalChatStage::new(
+        "- tools:\n    - ask_user: { questions: [{ question: Well? }] }\n- text: Noted.\n",
+    );
     let asked = stage.run(&["chat", "-m", "ask me"]);
     asked.assert_code(2);
     let mut terminal = stage.talk("--thread last");
@@ -41,7 +42,7 @@ fn a_question_waits_for_the_next_time() {
 
 #[test]
 fn threads_are_listed_and_can_be_changed_to() {
-    let stage = Stage::new("- text: One.\n- text: Two.\n- text: Three.\n");
+    let stage = TerminalChatStage::new("- text: One.\n- text: Two.\n- text: Three.\n");
     stage.run(&["chat", "-m", "first thread"]).assert_code(0);
     let list = stage.run(&["chat", "--list", "--json"]);
     list.assert_code(0);

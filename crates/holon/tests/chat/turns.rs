@@ -2,7 +2,7 @@
 
 use holon_testkit::{assert_unchanged, tree_state};
 
-use crate::stage::{SLOWLY, Stage};
+use crate::stage::{SLOWLY, TerminalChatStage};
 
 const EDIT: &str = "
 - text: I change it.
@@ -13,7 +13,7 @@ const EDIT: &str = "
 #[test]
 fn plan_refuses_and_build_edits_until_it_is_applied() {
     let done = "- text: It says **two** now.\n";
-    let stage = Stage::new(&format!("{EDIT}{EDIT}{done}"));
+    let stage = TerminalChatStage::new(&format!("{EDIT}{EDIT}{done}"));
     let before = tree_state(stage.repo.path());
     let mut terminal = stage.talk("");
     terminal.shows("build> ");
@@ -44,7 +44,7 @@ fn plan_refuses_and_build_edits_until_it_is_applied() {
 
 #[test]
 fn the_refusal_is_chinese_where_the_locale_is() {
-    let stage = Stage::new(EDIT);
+    let stage = TerminalChatStage::new(EDIT);
     let locale = [("TERM", "xterm-256color"), ("LANG", "zh_CN.UTF-8")];
     let mut terminal = stage.talk_in("--mode plan", &locale);
     terminal.says("plan> ", "改一下");
@@ -53,7 +53,7 @@ fn the_refusal_is_chinese_where_the_locale_is() {
 
 #[test]
 fn a_question_is_answered_at_the_prompt() {
-    let stage = Stage::new(
+    let stage = TerminalChatStage::new(
         "
 - tools:
     - ask_user: { questions: [{ question: 'Tabs or spaces?', options: [tabs, spaces] }, { question: 'How many?' }] }
@@ -75,7 +75,7 @@ fn a_question_is_answered_at_the_prompt() {
 
 #[test]
 fn calls_wait_for_a_word_where_the_thread_says_so() {
-    let stage = Stage::new(
+    let stage = TerminalChatStage::new(
         "
 - text: Hello.
 - tools:
@@ -106,7 +106,7 @@ fn calls_wait_for_a_word_where_the_thread_says_so() {
 
 #[test]
 fn ctrl_c_stops_the_turn_and_then_leaves() {
-    let stage = Stage::new(&format!("{SLOWLY}- text: Again.\n"));
+    let stage = TerminalChatStage::new(&format!("{SLOWLY}- text: Again.\n"));
     let mut terminal = stage.talk("");
     terminal.says("build> ", "go");
     terminal.shows("The beginning");
@@ -126,7 +126,9 @@ fn ctrl_c_stops_the_turn_and_then_leaves() {
 
 #[test]
 fn ctrl_c_at_a_question_stops_the_turn() {
-    let stage = Stage::new("- tools:\n    - ask_user: { questions: [{ question: Well? }] }\n- text: Fine.\n");
+    let stage = TerminalChatStage::new(
+        "- tools:\n    - ask_user: { questions: [{ question: Well? }] }\n- text: Fine.\n",
+    );
     let mut terminal = stage.talk("");
     terminal.says("build> ", "ask");
     terminal.shows("answer> ");
@@ -138,7 +140,7 @@ fn ctrl_c_at_a_question_stops_the_turn() {
 
 #[test]
 fn the_supervisors_report_asks_no_model() {
-    let stage = Stage::new("- text: I was asked.\n");
+    let stage = TerminalChatStage::new("- text: I was asked.\n");
     let mut terminal = stage.talk("");
     terminal.says("build> ", "~supervisor");
     terminal.shows("supervisor has nothing to report");

@@ -5,16 +5,16 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use holon_core::Span;
-use holon_core::event::{Body, Event};
+use holon_core::HumanDuration;
+use holon_core::event::{EventBody, RunEvent};
 use holon_core::manifest::Manifest;
-use holon_core::outcome::{Outcome, Status};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::{
-    Cancel, ConfigurationFiles, Executor, Finished, Host, HostError, Places, RunContext, RunPlan, RunRequest,
-    TreeBefore,
+    ConfigurationFiles, Executor, FinishedRun, HolonFolders, Host, HostError, ModelCancel, RunContext,
+    RunPlan, RunRequest, TreeBefore,
 };
-use holon_sandbox::walls::Launcher;
-use holon_testkit::{TestEnv, Workspace};
+use holon_sandbox::isolation::Launcher;
+use holon_testkit::{TestEnv, TestWorkspace};
 use serde_json::Value;
 
 use crate::{BIN, SUMMARY};
@@ -25,7 +25,7 @@ const VARYING: [&str; 7] = ["run_id", "started_at", "duration_ms", "phases", "ca
 /// A place to run in, the host that plans, and the executor that is held to its promises.
 struct Stage {
     env: TestEnv,
-    repo: Workspace,
+    repo: TestWorkspace,
     host: Host,
     executor: Box<dyn Executor>,
 }
@@ -37,7 +37,8 @@ impl Stage {
         let repo = env.repo().file("a.txt", "one\n").commit("first");
         let host = || {
             let at = |name: &str| env.root().join("executor").join(name);
-            let places = Places { state: at("state"), cache: at("cache"), config: at("config"), home: None };
+            let places =
+                HolonFolders { state: at("state"), cache: at("cache"), config: at("config"), home: None };
             Host {
                 configuration: ConfigurationFiles::shared(&places),
                 places,
@@ -66,24 +67,28 @@ impl Stage {
         self.host.plan(&change(request)).unwrap()
     }
 
-    fn execute(&self, plan: RunPlan, cancel: &Cancel) -> (Result<Finished, HostError>, Vec<Event>) {
+    fn execute(
+        &self,
+        plan: RunPlan,
+        cancel: &ModelCancel,
+    ) -> (Result<FinishedRun, HostError>, Vec<RunEvent>) {
         let mut events = Vec::new();
-        let mut sink = |event: &Event| events.push(event.clone());
+        let mut sink = |event: &RunEvent| events.push(event.clone());
         let finished = self.executor.execute(plan, RunContext::new(&mut sink, cancel));
         (finished, events)
     }
 
     /// Carries a plan out as it is and as it was read back, which must come to the same.
     #[track_caller]
-    fn both(&self, plan: RunPlan, cancel: &Cancel) -> Finished {
+    fn both(&self, plan: RunPlan, cancel: &ModelCancel) -> FinishedRun {
         let written = plan.to_json().unwrap();
         let read = RunPlan::from_json(written.as_bytes()).unwrap();
         let (first, events) = self.execute(plan, cancel);
         let first = first.unwrap();
         let (second, _) = self.execute(read, cancel);
         assert_eq!(steady(&first.manifest), steady(&second.unwrap().manifest));
-        let starts = events.iter().filter(|event| matches!(event.body, Body::RunStarted { .. })).count();
-        let ends = events.iter().filter(|event| matches!(event.body, Body::RunFinished { .. })).count();
+        let starts = events.iter().filter(|event| matches!(event.body, EventBody::RunStarted { .. })).count();
+        let ends = events.iter().filter(|event| matches!(event.body, EventBody::RunFinished { .. })).count();
         assert_eq!((starts, ends), (1, 1), "one beginning and one end");
         assert!(events.iter().all(|event| event.run == first.manifest.run_id));
         first
@@ -111,7 +116,7 @@ fn steady(manifest: &Manifest) -> Value {
 }
 
 #[track_caller]
-fn ended(finished: &Finished, status: Status, outcome: Outcome) {
+fn ended(finished: &FinishedRun, status: RunStatus, outcome: RunOutcome) {
     let manifest = &finished.manifest;
     assert_eq!((manifest.status, manifest.outcome), (status, outcome), "{:?}", manifest.error);
     let path: PathBuf = finished.folder.join("output/manifest.json");
@@ -121,44 +126,44 @@ fn ended(finished: &Finished, status: Status, outcome: Outcome) {
 
 fn every_promise(make: &dyn Fn(Host) -> Box<dyn Executor>) {
     let stage = Stage::new(make);
-    let go = Cancel::default();
+    let go = ModelCancel::default();
     let same = |request| request;
     let edit = format!("{SUMMARY}echo two > a.txt\n");
 
     let done = stage.both(stage.plan(&edit, same), &go);
-    ended(&done, Status::Completed, Outcome::Success);
+    ended(&done, RunStatus::Completed, RunOutcome::Success);
     assert!(fs::read_to_string(done.folder.join("output/diff.patch")).unwrap().contains("+two"));
 
     let failed = stage.both(stage.plan(&format!("{SUMMARY}exit 3\n"), same), &go);
-    ended(&failed, Status::Completed, Outcome::Failure);
+    ended(&failed, RunStatus::Completed, RunOutcome::Failure);
 
     let asks = stage.both(stage.plan(&format!("{SUMMARY}exit 2\n"), same), &go);
-    ended(&asks, Status::Completed, Outcome::NeedsHuman);
+    ended(&asks, RunStatus::Completed, RunOutcome::NeedsHuman);
 
     let checked = |request| RunRequest { checks: vec!["false".into()], ..request };
     let red = stage.both(stage.plan(&edit, checked), &go);
-    assert_ne!(red.manifest.outcome, Outcome::Success, "{:?}", red.manifest.error);
+    assert_ne!(red.manifest.outcome, RunOutcome::Success, "{:?}", red.manifest.error);
 
-    let short = |request| RunRequest { timeout: Some(Span::from_secs(1)), ..request };
+    let short = |request| RunRequest { timeout: Some(HumanDuration::from_secs(1)), ..request };
     let late = stage.both(stage.plan("#!/bin/sh\nexec sleep 600\n", short), &go);
-    ended(&late, Status::Timeout, Outcome::Failure);
+    ended(&late, RunStatus::Timeout, RunOutcome::Failure);
 
-    let stopped = Cancel::default();
+    let stopped = ModelCancel::default();
     stopped.cancel();
     let cancelled = stage.both(stage.plan("#!/bin/sh\nexec sleep 600\n", same), &stopped);
-    assert_eq!(cancelled.manifest.status, Status::Cancelled, "{:?}", cancelled.manifest.error);
+    assert_eq!(cancelled.manifest.status, RunStatus::Cancelled, "{:?}", cancelled.manifest.error);
 
     let before = TreeBefore { workspace: stage.repo.path().to_owned(), touched: Vec::new(), always: false };
     let passing = |request| RunRequest { checks: vec!["grep -q one a.txt".into()], ..request };
     let alone = stage.both(stage.plan(SUMMARY, passing).only_checks(Some(before)), &go);
-    ended(&alone, Status::Completed, Outcome::Success);
+    ended(&alone, RunStatus::Completed, RunOutcome::Success);
     assert!(alone.manifest.no_changes && alone.manifest.metadata.verification.is_some());
 
     refusals(&stage, &go);
 }
 
 /// What cannot be carried out is refused with a reason, and leaves nothing.
-fn refusals(stage: &Stage, go: &Cancel) {
+fn refusals(stage: &Stage, go: &ModelCancel) {
     let cassette = stage.env.write("work/tape.yaml", "- tool: finish\n  args: { summary: Done. }\n");
     let replayed = |request| RunRequest { agent: None, replay: Some(cassette.clone()), ..request };
     let plan = stage.plan(SUMMARY, replayed);
@@ -179,7 +184,7 @@ fn the_host_keeps_every_promise_of_an_executor() {
 struct Remote(Host);
 
 impl Executor for Remote {
-    fn execute(&self, plan: RunPlan, context: RunContext<'_>) -> Result<Finished, HostError> {
+    fn execute(&self, plan: RunPlan, context: RunContext<'_>) -> Result<FinishedRun, HostError> {
         self.0.execute(RunPlan::from_json(plan.to_json()?.as_bytes())?, context)
     }
 
@@ -201,7 +206,7 @@ fn an_executor_that_gets_plans_as_text_keeps_every_promise() {
 fn a_stored_plan_is_the_one_that_was_carried_out() {
     let stage = Stage::new(&|host| Box::new(host));
     let plan = stage.plan(SUMMARY, |request| request);
-    let (finished, _) = stage.execute(plan.clone(), &Cancel::default());
+    let (finished, _) = stage.execute(plan.clone(), &ModelCancel::default());
     let stored = fs::read(Path::new(&finished.unwrap().folder).join("run-plan.json")).unwrap();
     assert_eq!(RunPlan::from_json(&stored).unwrap(), plan);
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_host::Places;
-use holon_testkit::{TestEnv, Workspace};
+use holon_host::HolonFolders;
+use holon_testkit::{TestEnv, TestWorkspace};
 
 use crate::BIN;
 
@@ -17,30 +17,32 @@ const CUT_SHORT: &str = "20261118-202258-53zzaw";
 const AT_GATE: &str = "20261118-202316-mdhxjw";
 
 /// The stored runs, as if they had been made here.
-fn scene() -> (TestEnv, Workspace) {
+fn scene() -> (TestEnv, TestWorkspace) {
     let env = TestEnv::new(BIN);
     env.leave_unverified("the store comes from elsewhere, and no audit log tells of it");
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     let state = env.state().join("holon");
-    let places = Places { state, cache: env.cache(), config: env.config(), home: None };
+    let places = HolonFolders { state, cache: env.cache(), config: env.config(), home: None };
     let runs = places.runs_of(repo.path());
     let key = runs.parent().and_then(Path::file_name).unwrap();
-    copy(&Path::new(STORE).join("runs"), &runs, (repo.path(), Path::new(key)));
+    let commit = repo.git(["rev-parse", "HEAD"]);
+    copy(&Path::new(STORE).join("runs"), &runs, (repo.path(), commit.trim(), Path::new(key)));
     (env, repo)
 }
 
-fn copy(from: &Path, to: &Path, (workspace, key): (&Path, &Path)) {
+fn copy(from: &Path, to: &Path, (workspace, commit, key): (&Path, &str, &Path)) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (name, path) = entry.map(|entry| (PathBuf::from(entry.file_name()), entry.path())).unwrap();
         let to = to.join(if name == Path::new("WORKSPACE") { key } else { name.as_path() });
         if path.is_dir() {
-            copy(&path, &to, (workspace, key));
+            copy(&path, &to, (workspace, commit, key));
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
         let text = text
             .replace("@WORKSPACE@", workspace.to_str().unwrap())
+            .replace("@COMMIT@", commit)
             .replace("@CASSETTE@", &format!("{STORE}/cassette.yaml"))
             .replace("@AGENT@", &format!("{STORE}/agent.sh"));
         fs::write(to, text).unwrap();

@@ -2,13 +2,13 @@
 //! agent may leave is taken, and what is told is true.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod asked;
+mod every_flag;
 mod executor;
 mod former;
-mod left;
+mod leftovers;
 mod plan;
 mod reach;
-mod told;
+mod reported;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 

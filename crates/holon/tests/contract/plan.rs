@@ -5,7 +5,7 @@ use std::fs;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-use holon_testkit::{Invocation, TestEnv, Workspace};
+use holon_testkit::{Invocation, TestEnv, TestWorkspace};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 
 use crate::{BIN, SUMMARY};
@@ -16,7 +16,7 @@ const CASSETTE: &str = "- tool: edit_file\n  args: { path: a.txt, old: one, new:
                         - tool: execute\n  args: { command: grep -q two a.txt }\n\
                         - tool: finish\n  args: { summary: Done. }\n";
 
-fn scene() -> (TestEnv, Workspace) {
+fn scene() -> (TestEnv, TestWorkspace) {
     let env = TestEnv::new(BIN);
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     (env, repo)

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holon_testkit::{
-    Invocation, Output, Running, TestEnv, TreeState, Workspace, files_containing, mounts, tree_state,
-    wait_for_file,
+    CommandEnd, Invocation, RunningCommand, TestEnv, TestWorkspace, TreeState, files_containing, mounts,
+    tree_state, wait_for_file,
 };
 use serde_json::{Value, json};
 
@@ -41,16 +41,16 @@ const SWITCHES: &[&str] = &[
 ];
 
 /// A host under attack.
-pub(crate) struct World<'a> {
+pub(crate) struct EscapeWorld<'a> {
     pub(crate) env: &'a TestEnv,
-    pub(crate) repo: Workspace,
-    victim: Option<Running>,
+    pub(crate) repo: TestWorkspace,
+    victim: Option<RunningCommand>,
     facts: Value,
     secret: String,
 }
 
 /// What must be the same after a run.
-pub(crate) struct Before {
+pub(crate) struct HostStateBefore {
     workspace: TreeState,
     canaries: TreeState,
     home: TreeState,
@@ -60,7 +60,7 @@ pub(crate) struct Before {
     priority: Option<String>,
 }
 
-impl<'a> World<'a> {
+impl<'a> EscapeWorld<'a> {
     /// Makes the workspace, starts the program worth reaching, and tells the probes where everything is.
     pub(crate) fn new(env: &'a TestEnv) -> Self {
         assert!(Path::new(PYTHON).exists(), "the probes need {PYTHON}: install the package python3");
@@ -134,7 +134,7 @@ impl<'a> World<'a> {
     }
 
     /// Runs every probe in the open, where it must succeed.
-    pub(crate) fn control(&self) -> Vec<Row> {
+    pub(crate) fn control(&self) -> Vec<ProbeRow> {
         let out = self.env.root().join("scratch/control.jsonl");
         self.plant(self.env.program("/bin/sh"))
             .args(["-c", "exec 9<\"$PROBE_FILE\"; exec \"$@\"", "sh", PYTHON, "-B", "-E"])
@@ -165,7 +165,7 @@ impl<'a> World<'a> {
     }
 
     /// One run with this script as the agent; artifacts go to a folder of this name.
-    pub(crate) fn run(&self, name: &str, mode: &str, script: &str, more: &[&str]) -> (Output, PathBuf) {
+    pub(crate) fn run(&self, name: &str, mode: &str, script: &str, more: &[&str]) -> (CommandEnd, PathBuf) {
         let agent = self.env.agent(name, script);
         let out = self.env.work().join(format!("out-{name}"));
         let out_text = out.to_str().unwrap().to_owned();
@@ -177,8 +177,8 @@ impl<'a> World<'a> {
     }
 
     /// The state of the host that must survive.
-    pub(crate) fn before(&self) -> Before {
-        Before {
+    pub(crate) fn before(&self) -> HostStateBefore {
+        HostStateBefore {
             workspace: tree_state(self.repo.path()),
             canaries: tree_state(self.env.root().join("canary")),
             home: tree_state(self.env.home()),
@@ -191,7 +191,7 @@ impl<'a> World<'a> {
 
     /// Panics with everything that is not as it was.
     #[track_caller]
-    pub(crate) fn assert_untouched(&self, before: &Before) {
+    pub(crate) fn assert_untouched(&self, before: &HostStateBefore) {
         let mut wrong: Vec<String> = Vec::new();
         let trees = [
             ("workspace", &before.workspace, self.repo.path().to_owned()),
@@ -227,7 +227,7 @@ impl<'a> World<'a> {
 
     /// Panics when the secret is in `text`, in a file below `folder`, or anywhere in the run store.
     #[track_caller]
-    pub(crate) fn assert_secret_kept(&self, output: &Output, folder: &Path) {
+    pub(crate) fn assert_secret_kept(&self, output: &CommandEnd, folder: &Path) {
         assert!(!output.stdout.contains(&self.secret), "the secret was printed");
         assert!(!output.stderr.contains(&self.secret), "the secret was printed");
         for top in [folder.to_owned(), self.env.state(), self.env.cache()] {
@@ -268,7 +268,7 @@ impl<'a> World<'a> {
     }
 }
 
-impl Drop for World<'_> {
+impl Drop for EscapeWorld<'_> {
     fn drop(&mut self) {
         self.stop_victim();
     }
@@ -276,7 +276,7 @@ impl Drop for World<'_> {
 
 /// One line a probe wrote.
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub(crate) struct ProbeRow {
     pub(crate) id: String,
     pub(crate) verdict: String,
     pub(crate) result: String,
@@ -285,19 +285,24 @@ pub(crate) struct Row {
 
 /// The lines of a probe run.
 #[track_caller]
-pub(crate) fn rows(path: &Path) -> Vec<Row> {
+pub(crate) fn rows(path: &Path) -> Vec<ProbeRow> {
     let text = fs::read_to_string(path)
         .unwrap_or_else(|e| panic!("the probes left nothing at {}: {e}", path.display()));
     let row = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
         let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        Row { id: field("id"), verdict: field("verdict"), result: field("result"), reason: field("reason") }
+        ProbeRow {
+            id: field("id"),
+            verdict: field("verdict"),
+            result: field("result"),
+            reason: field("reason"),
+        }
     };
     text.lines().map(row).collect()
 }
 
 /// Rows with this verdict.
-pub(crate) fn with<'r>(rows: &'r [Row], verdict: &str) -> Vec<&'r Row> {
+pub(crate) fn with<'r>(rows: &'r [ProbeRow], verdict: &str) -> Vec<&'r ProbeRow> {
     rows.iter().filter(|row| row.verdict == verdict).collect()
 }
 

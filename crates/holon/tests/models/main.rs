@@ -7,15 +7,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
 
-use holon_model::Wire;
-use holon_model::cassette::Turn;
-use holon_testkit::model::{ModelServer, Scripted};
-use holon_testkit::{Output, TestEnv};
+use holon_model::WireFormat;
+use holon_model::cassette::CassetteTurn;
+use holon_testkit::model::{ModelServer, ScriptedResponse};
+use holon_testkit::{CommandEnd, TestEnv};
 use serde_json::json;
 
 const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
-fn run(env: &TestEnv, args: &[&str]) -> Output {
+fn run(env: &TestEnv, args: &[&str]) -> CommandEnd {
     env.holon(args).run()
 }
 
@@ -197,7 +197,7 @@ fn a_fetched_list_is_kept_for_a_day_and_serves_offline() {
 #[test]
 fn models_of_a_server_on_this_machine() {
     let env = TestEnv::new(BIN);
-    let server = ModelServer::play(Wire::Chat, "- text: unused\n");
+    let server = ModelServer::play(WireFormat::Chat, "- text: unused\n");
     let holon =
         |args: &[&str]| env.holon(args).env("OLLAMA_HOST", format!("127.0.0.1:{}", server.port())).run();
     holon(&["models", "list", "--provider", "ollama"])
@@ -210,11 +210,11 @@ fn models_of_a_server_on_this_machine() {
 }
 
 /// A server in the shape of llama.cpp's, with a window that is too small to change files in.
-fn llama_cpp(script: Vec<Scripted>) -> ModelServer {
+fn llama_cpp(script: Vec<ScriptedResponse>) -> ModelServer {
     let row =
         json!({"id": "tiny", "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx_train": 32768}});
     let props = json!({"default_generation_settings": {"n_ctx": 4096}, "chat_template": "{{ messages }}"});
-    ModelServer::start(Wire::Chat, script)
+    ModelServer::start(WireFormat::Chat, script)
         .with_fact("/v1/models", &json!({"object": "list", "data": [row]}))
         .with_fact("/props", &props)
 }
@@ -223,9 +223,12 @@ fn llama_cpp(script: Vec<Scripted>) -> ModelServer {
 fn a_model_is_probed_and_what_is_found_is_remembered() {
     let env = TestEnv::new(BIN);
     let counted = "one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve";
-    let no_grammar = Scripted::json(500, r#"{"error":{"message":"Failed to parse grammar"}}"#);
-    let server =
-        llama_cpp(vec![Turn::text(counted).into(), Turn::text("A holon is a whole.").into(), no_grammar]);
+    let no_grammar = ScriptedResponse::json(500, r#"{"error":{"message":"Failed to parse grammar"}}"#);
+    let server = llama_cpp(vec![
+        CassetteTurn::text(counted).into(),
+        CassetteTurn::text("A holon is a whole.").into(),
+        no_grammar,
+    ]);
     let holon = |args: &[&str]| env.holon(args).env("HOLON_BASE_URL", server.base()).run();
     holon(&["models", "probe", "--told"])
         .assert_code(0)
@@ -261,14 +264,14 @@ fn a_model_is_probed_and_what_is_found_is_remembered() {
 #[test]
 fn what_is_wrong_with_a_server_is_told_in_one_sentence() {
     let env = TestEnv::new(BIN);
-    let missing = Scripted::json(404, r#"{"error":{"message":"model 'tiny' not found"}}"#);
+    let missing = ScriptedResponse::json(404, r#"{"error":{"message":"model 'tiny' not found"}}"#);
     let server = llama_cpp(vec![missing]);
     let holon = |base: &str, args: &[&str]| env.holon(args).env("HOLON_BASE_URL", base).run();
     holon(&server.base(), &["models", "probe"])
         .assert_code(1)
         .assert_stderr("model 'tiny' not found")
         .assert_stderr("hint: ");
-    let gone = ModelServer::start(Wire::Chat, []).base();
+    let gone = ModelServer::start(WireFormat::Chat, []).base();
     holon(&gone, &["models", "probe"]).assert_code(1).assert_stderr("start the server there");
     let told = holon(&gone, &["doctor", "--json"]).json()["model"].as_str().unwrap().to_owned();
     assert!(told.contains("correct HOLON_BASE_URL"), "{told}");

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_model::cassette::{Call, Step, Turn};
-use holon_testkit::model::{ModelServer, Scripted, Seen};
-use holon_testkit::{Invocation, Output, TestEnv, Workspace};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_testkit::model::{ModelServer, ReceivedRequest, ScriptedResponse};
+use holon_testkit::{CommandEnd, Invocation, TestEnv, TestWorkspace};
 use serde_json::{Value, json};
 
 use crate::BIN;
@@ -75,30 +75,30 @@ const MODES: [(&str, &str); 6] = [
     ("architect", "architect"),
 ];
 
-struct Stage {
+struct SelectionStage {
     env: TestEnv,
-    repo: Workspace,
+    repo: TestWorkspace,
 }
 
-impl Stage {
+impl SelectionStage {
     fn new() -> Self {
         let env = TestEnv::new(BIN);
         let repo = env.repo().file("a.txt", "a\n").commit("one");
         Self { env, repo }
     }
 
-    fn with(&self, call: Invocation, server: &ModelServer, variables: &[(&str, &str)]) -> Output {
+    fn with(&self, call: Invocation, server: &ModelServer, variables: &[(&str, &str)]) -> CommandEnd {
         let call = call.cwd(self.repo.path()).env("HOLON_PROVIDER", "openrouter");
         let call = call.env("HOLON_BASE_URL", server.base()).env("OPENROUTER_API_KEY", KEY);
         variables.iter().fold(call, |call, (name, value)| call.env(name, value)).run()
     }
 
-    fn told(&self, server: &ModelServer, mode: &str, variables: &[(&str, &str)]) -> Output {
+    fn told(&self, server: &ModelServer, mode: &str, variables: &[(&str, &str)]) -> CommandEnd {
         self.with(self.env.holon(["models", "select", "--mode", mode, "--json"]), server, variables)
     }
 
     /// The model part of the manifest of a run that is refused an answer.
-    fn asked(&self, server: &ModelServer, mode: &str, variables: &[(&str, &str)]) -> (Output, Value) {
+    fn asked(&self, server: &ModelServer, mode: &str, variables: &[(&str, &str)]) -> (CommandEnd, Value) {
         let call = self.env.holon(["run", "--mode", mode, "--goal", "Look at it", "--quiet"]);
         let before = self.env.runs();
         let output = self.with(call, server, variables);
@@ -127,7 +127,7 @@ fn model_of(run: &Path) -> Value {
 
 /// A provider that lists these models, and answers no request.
 fn provider(catalogue: &Value) -> ModelServer {
-    ModelServer::improvise(|_, _| Scripted::json(400, "{}")).with_fact("/v1/models", catalogue)
+    ModelServer::improvise(|_, _| ScriptedResponse::json(400, "{}")).with_fact("/v1/models", catalogue)
 }
 
 /// Holds one case of the table: the same settings, asked both ways, in either order.
@@ -136,7 +136,7 @@ fn agree(case: usize) -> String {
     let (config, variables) = SETTINGS[(case * 7 + case / 16) % SETTINGS.len()];
     let catalogue = &catalogues()[(case / 3) % 4];
     let about = format!("case {case}: {mode}, {config:?} {variables:?}");
-    let stage = Stage::new();
+    let stage = SelectionStage::new();
     stage.env.write("config/holon/config.toml", config.replace("MODE", section));
     let server = provider(catalogue);
     // Who comes first fetches the list, and the other finds it kept.
@@ -203,7 +203,7 @@ fn a_run_asks_what_select_says_fourth_part() {
 
 #[test]
 fn a_list_that_changes_between_two_runs_changes_the_choice_of_both() {
-    let stage = Stage::new();
+    let stage = SelectionStage::new();
     let [usual, other, ..] = catalogues();
     let cheap = [("HOLON_MODELS__MAX_PRICE", "2")];
     let before = provider(&usual);
@@ -233,19 +233,19 @@ fn no_list_is_fetched_when_choosing_is_off_or_the_model_is_settled() {
     ];
     let [usual, ..] = catalogues();
     for variables in settled {
-        let stage = Stage::new();
+        let stage = SelectionStage::new();
         stage.asked(&provider(&usual), "execute", variables).0.assert_code(1);
         assert!(!stage.cache().exists(), "{variables:?}: a list was fetched");
     }
     // The same with nothing settled fetches one; so what is looked for above can be found.
-    let stage = Stage::new();
+    let stage = SelectionStage::new();
     stage.asked(&provider(&usual), "execute", &[]).0.assert_code(1);
     assert!(stage.cache().exists());
 }
 
 #[test]
 fn a_workspace_can_tighten_the_limits_and_not_loosen_them() {
-    let stage = Stage::new();
+    let stage = SelectionStage::new();
     let [usual, ..] = catalogues();
     let server = provider(&usual);
     let free = stage.told(&server, "execute", &[]).json();
@@ -264,7 +264,7 @@ fn a_workspace_can_tighten_the_limits_and_not_loosen_them() {
 
 #[test]
 fn what_may_not_leave_the_machine_is_asked_of_no_provider() {
-    let stage = Stage::new();
+    let stage = SelectionStage::new();
     let env = &stage.env;
     let call = |args: &[&str]| {
         let call = env.holon(args).cwd(stage.repo.path()).env("OPENROUTER_API_KEY", KEY);
@@ -281,21 +281,24 @@ fn a_chosen_model_that_is_gone_is_replaced_and_a_named_one_is_not() {
     let [usual, ..] = catalogues();
     // Everything but one model is gone by the time it is asked.
     let shop = || {
-        let answer = |_, seen: &Seen| match seen.body["model"].as_str() {
+        let answer = |_, seen: &ReceivedRequest| match seen.body["model"].as_str() {
             Some("maker/wide") => {
                 let arguments = r#"{"summary":"Nothing to do."}"#.to_owned();
-                let call = Call { name: "finish".to_owned(), arguments, ..Call::default() };
-                Turn { steps: vec![Step::Call(call)], ..Turn::default() }.into()
+                let call = CassetteCall { name: "finish".to_owned(), arguments, ..CassetteCall::default() };
+                CassetteTurn { steps: vec![CassetteStep::Call(call)], ..CassetteTurn::default() }.into()
             }
             Some(model) => {
                 let message = format!("{model} is not a valid model ID");
-                Scripted::json(400, json!({ "error": { "message": message, "code": 400 } }).to_string())
+                ScriptedResponse::json(
+                    400,
+                    json!({ "error": { "message": message, "code": 400 } }).to_string(),
+                )
             }
-            None => Scripted::json(400, "{}"),
+            None => ScriptedResponse::json(400, "{}"),
         };
         ModelServer::improvise(answer).with_fact("/v1/models", &usual)
     };
-    let stage = Stage::new();
+    let stage = SelectionStage::new();
     let variables = [("HOLON_MODELS__MAX_PRICE", "2.9"), ("HOLON_MODELS__MIN_CONTEXT", "300000")];
     let (ran, model) = stage.asked(&shop(), "execute", &variables);
     let best = model["selection"]["candidates"][0]["id"].as_str().unwrap();

@@ -1,30 +1,34 @@
 //! Budgets end a run cleanly: it says which one, and what was made is kept.
 
-use holon_model::cassette::{Call, Step, Turn};
-use holon_model::{Usage, Wire};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_model::{TokenUsage, WireFormat};
 use holon_testkit::TestEnv;
-use holon_testkit::model::{ModelServer, Scripted};
+use holon_testkit::model::{ModelServer, ScriptedResponse};
 use serde_json::Value;
 
-use crate::stage::{BIN, KEY, Who, artifact, asking, ended, events, named, of_type, repo, run};
+use crate::stage::{BIN, KEY, PlayedProvider, artifact, asking, ended, events, named, of_type, repo, run};
 
 /// A model that never comes to an end.
-fn restless(usage: Usage) -> ModelServer {
+fn restless(usage: TokenUsage) -> ModelServer {
     ModelServer::improvise(move |_, seen| {
         let call = |name: &str, arguments: &str| {
-            Step::Call(Call { name: name.into(), arguments: arguments.into(), ..Call::default() })
+            CassetteStep::Call(CassetteCall {
+                name: name.into(),
+                arguments: arguments.into(),
+                ..CassetteCall::default()
+            })
         };
         let asked = seen.body["messages"].as_array().map_or(0, Vec::len);
         let steps = match asked {
             0..=2 => vec![call("edit_file", r#"{"path":"a.txt","old":"one","new":"two"}"#)],
             _ => vec![call("ls", "{}"), call("execute", r#"{"command":"echo again"}"#)],
         };
-        Scripted::from(Turn { steps, usage: Some(usage), ..Turn::default() })
+        ScriptedResponse::from(CassetteTurn { steps, usage: Some(usage), ..CassetteTurn::default() })
     })
 }
 
-fn small() -> Usage {
-    Usage { input: 100, output: 10, ..Usage::default() }
+fn small() -> TokenUsage {
+    TokenUsage { input: 100, output: 10, ..TokenUsage::default() }
 }
 
 #[track_caller]
@@ -46,7 +50,7 @@ fn rounds_end_an_endless_loop() {
     let repo = repo(&env);
     let server = restless(small());
     let call = run(&env, &repo, "execute", &["--max-rounds", "7"]);
-    let manifest = ended(&env, &asking(call, Who::OpenRouter, &server).run(), 1);
+    let manifest = ended(&env, &asking(call, PlayedProvider::OpenRouter, &server).run(), 1);
     assert_spent(&env, &manifest, "rounds");
     assert_eq!(of_type(&events(&env), "round_started").len(), 7);
     env.assert_nothing_left();
@@ -56,9 +60,9 @@ fn rounds_end_an_endless_loop() {
 fn money_ends_a_run_by_the_providers_own_figure() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    let server = restless(Usage { cost_usd: Some(0.04), ..small() });
+    let server = restless(TokenUsage { cost_usd: Some(0.04), ..small() });
     let call = run(&env, &repo, "execute", &["--max-cost", "0.10"]);
-    let manifest = ended(&env, &asking(call, Who::OpenRouter, &server).run(), 1);
+    let manifest = ended(&env, &asking(call, PlayedProvider::OpenRouter, &server).run(), 1);
     assert_spent(&env, &manifest, "cost_usd");
     let cost = manifest["metadata"]["usage"]["cost_usd"].as_f64().unwrap();
     assert!((0.119..0.121).contains(&cost), "{manifest:#}");
@@ -70,8 +74,12 @@ fn money_ends_a_run_by_the_price_list() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
     // Anthropic tells tokens only; a million of them costs dollars at any price there is.
-    let server = restless(Usage { input: 1_000_000, ..small() });
-    let call = named(run(&env, &repo, "execute", &["--max-cost", "0.50"]), Who::Anthropic, &server.base());
+    let server = restless(TokenUsage { input: 1_000_000, ..small() });
+    let call = named(
+        run(&env, &repo, "execute", &["--max-cost", "0.50"]),
+        PlayedProvider::Anthropic,
+        &server.base(),
+    );
     let manifest = ended(&env, &call.env("ANTHROPIC_API_KEY", KEY).run(), 1);
     assert!(manifest["metadata"]["usage"]["cost_usd"].as_f64().unwrap() > 0.5, "{manifest:#}");
     assert_eq!(manifest["error"]["kind"], "cost_usd", "{manifest:#}");
@@ -84,7 +92,8 @@ fn a_limit_of_money_that_cannot_hold_is_named() {
     let repo = repo(&env);
     let word = "warning: a limit of 0.5 dollars cannot hold this run: nobody says what scripted-model";
     let ask = |args: &[&str]| {
-        let server = ModelServer::play(Wire::Chat, "- tool: finish\n  args: { summary: Nothing to do. }\n");
+        let server =
+            ModelServer::play(WireFormat::Chat, "- tool: finish\n  args: { summary: Nothing to do. }\n");
         let call = run(&env, &repo, "execute", args).env("HOLON_BASE_URL", server.base());
         call.env("HOLON_MODEL", "scripted-model").run()
     };
@@ -104,9 +113,9 @@ fn time_ends_a_run_in_the_middle_of_anything() {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
         let edit = "- tool: edit_file\n  args: { path: a.txt, old: one, new: two }\n";
-        let server = ModelServer::play(Who::Anthropic.wire(), &format!("{edit}{script}"));
+        let server = ModelServer::play(PlayedProvider::Anthropic.wire(), &format!("{edit}{script}"));
         let call = run(&env, &repo, "execute", &["--timeout", "1s"]);
-        let output = asking(call, Who::Anthropic, &server).run();
+        let output = asking(call, PlayedProvider::Anthropic, &server).run();
         let manifest = ended(&env, &output, 1);
         assert_eq!((&manifest["status"], &manifest["error"]["kind"]), (&"timeout".into(), &"timeout".into()));
         assert!(artifact(&env, "diff.patch").contains("+two"), "{what}");

@@ -1,13 +1,13 @@
 //! INV-06: the real key is nowhere inside the walls, and in nothing that is written.
 
-use holon_model::cassette::{Call, Step, Turn};
-use holon_model::{ErrorKind, ModelError};
-use holon_testkit::model::{ModelServer, Scripted};
-use holon_testkit::{Output, TestEnv, for_each_identity};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_model::{ModelError, ModelErrorKind};
+use holon_testkit::model::{ModelServer, ScriptedResponse};
+use holon_testkit::{CommandEnd, TestEnv, for_each_identity};
 use serde_json::json;
 
 use crate::stage::{
-    BIN, KEY, Who, artifact, asking, ended, events, files_below, named, of_type, out, repo, run,
+    BIN, KEY, PlayedProvider, artifact, asking, ended, events, files_below, named, of_type, out, repo, run,
 };
 
 /// A key in nobody's shape: only the host knows that it is one.
@@ -43,7 +43,7 @@ print "$_\n" for sort keys %found; print "read $read files\n";
 
 /// Everything that was written or said, wherever; panics where it holds one of these.
 #[track_caller]
-fn assert_nowhere(env: &TestEnv, output: &Output, keys: &[&str]) {
+fn assert_nowhere(env: &TestEnv, output: &CommandEnd, keys: &[&str]) {
     let mut all = files_below(&env.state());
     all.extend(files_below(&env.cache()));
     all.extend(files_below(&out(env)));
@@ -59,12 +59,16 @@ fn assert_nowhere(env: &TestEnv, output: &Output, keys: &[&str]) {
     }
 }
 
-fn call(name: &str, args: serde_json::Value) -> Step {
-    Step::Call(Call { name: name.to_owned(), arguments: args.to_string(), ..Call::default() })
+fn call(name: &str, args: serde_json::Value) -> CassetteStep {
+    CassetteStep::Call(CassetteCall {
+        name: name.to_owned(),
+        arguments: args.to_string(),
+        ..CassetteCall::default()
+    })
 }
 
-fn turn(steps: Vec<Step>) -> Scripted {
-    Turn { steps, ..Turn::default() }.into()
+fn turn(steps: Vec<CassetteStep>) -> ScriptedResponse {
+    CassetteTurn { steps, ..CassetteTurn::default() }.into()
 }
 
 #[test]
@@ -82,10 +86,13 @@ fn inv_06_no_process_inside_can_find_the_key() {
 - tool: finish
   args: { summary: Looked everywhere. }
 ";
-        let server = ModelServer::play(Who::OpenRouter.wire(), script);
+        let server = ModelServer::play(PlayedProvider::OpenRouter.wire(), script);
         let tape = env.work().join("tape.yaml");
-        let call =
-            asking(run(env, &repo, "execute", &["--json", "--record"]).arg(&tape), Who::OpenRouter, &server);
+        let call = asking(
+            run(env, &repo, "execute", &["--json", "--record"]).arg(&tape),
+            PlayedProvider::OpenRouter,
+            &server,
+        );
         let output = call.run();
         ended(env, &output, 0);
         assert_eq!(server.requests()[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
@@ -107,11 +114,15 @@ fn inv_06_no_process_inside_can_find_the_key() {
 
 #[test]
 fn inv_06_a_key_in_an_error_is_not_repeated() {
-    for (who, key) in [(Who::OpenRouter, KEY), (Who::Anthropic, PLAIN), (Who::Compatible, PLAIN)] {
+    for (who, key) in [
+        (PlayedProvider::OpenRouter, KEY),
+        (PlayedProvider::Anthropic, PLAIN),
+        (PlayedProvider::Compatible, PLAIN),
+    ] {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
-        let error = ModelError::new(ErrorKind::Auth, format!("Incorrect API key provided: {key}."));
-        let server = ModelServer::start(who.wire(), [Turn::error(error).into()]);
+        let error = ModelError::new(ModelErrorKind::Auth, format!("Incorrect API key provided: {key}."));
+        let server = ModelServer::start(who.wire(), [CassetteTurn::error(error).into()]);
         let tape = env.work().join("tape.yaml");
         let call = run(&env, &repo, "execute", &["--record"]).arg(&tape);
         let output = named(call, who, &server.base()).env(who.key_variable(), key).run();
@@ -128,22 +139,25 @@ fn inv_06_a_key_in_an_error_is_not_repeated() {
 fn a_server_of_ones_own_that_wants_a_key_names_the_variable() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    let error = ModelError::new(ErrorKind::Auth, "Who are you?");
-    let server = ModelServer::start(Who::Compatible.wire(), [Turn::error(error).into()]);
-    let output = named(run(&env, &repo, "execute", &[]), Who::Compatible, &server.base()).run();
+    let error = ModelError::new(ModelErrorKind::Auth, "Who are you?");
+    let server = ModelServer::start(PlayedProvider::Compatible.wire(), [CassetteTurn::error(error).into()]);
+    let output = named(run(&env, &repo, "execute", &[]), PlayedProvider::Compatible, &server.base()).run();
     ended(&env, &output, 1);
     output.assert_stderr("Who are you?").assert_stderr("no key was sent, since HOLON_API_KEY is not set");
 }
 
 /// A server that gives the key away in every place of a reply.
-fn telltale(who: Who, key: &str, write: bool) -> ModelServer {
+fn telltale(who: PlayedProvider, key: &str, write: bool) -> ModelServer {
     let half = key.len() / 2;
     let mut turns = vec![
         turn(vec![
-            Step::Reasoning(holon_model::Reasoning { text: format!("The key is {key}."), seal: None }),
+            CassetteStep::Reasoning(holon_model::Reasoning {
+                text: format!("The key is {key}."),
+                seal: None,
+            }),
             // In two pieces, and whole.
-            Step::Text(format!("It begins with {}", &key[..half])),
-            Step::Text(format!("{} and is {key}", &key[half..])),
+            CassetteStep::Text(format!("It begins with {}", &key[..half])),
+            CassetteStep::Text(format!("{} and is {key}", &key[half..])),
             call(
                 "execute",
                 json!({"command": format!("echo '{key}' | tee /tmp/key /holon/output/note.txt; echo '{key}' | base64 -w0")}),
@@ -165,7 +179,7 @@ fn telltale(who: Who, key: &str, write: bool) -> ModelServer {
 
 #[test]
 fn inv_06_a_key_in_a_reply_is_written_nowhere() {
-    for (who, key) in [(Who::Anthropic, KEY), (Who::OpenRouter, PLAIN)] {
+    for (who, key) in [(PlayedProvider::Anthropic, KEY), (PlayedProvider::OpenRouter, PLAIN)] {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
         let server = telltale(who, key, false);
@@ -181,7 +195,7 @@ fn inv_06_a_key_in_a_reply_is_written_nowhere() {
 
 #[test]
 fn inv_06_a_key_written_into_a_file_is_withheld() {
-    for (who, key) in [(Who::OpenRouter, KEY), (Who::OpenRouter, PLAIN)] {
+    for (who, key) in [(PlayedProvider::OpenRouter, KEY), (PlayedProvider::OpenRouter, PLAIN)] {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
         let server = telltale(who, key, true);
@@ -214,10 +228,11 @@ fn inv_06_a_key_in_the_name_of_a_file_is_withheld_as_in_its_content() {
             turn(vec![call("finish", json!({"summary": "Left a note."}))]),
             turn(vec![call("finish", json!({"summary": "Left a note."}))]),
         ];
-        let server = ModelServer::start(Who::OpenRouter.wire(), turns);
+        let server = ModelServer::start(PlayedProvider::OpenRouter.wire(), turns);
         let flags = ["--json", "--check", "ls -R notes", "--record"];
         let call = run(&env, &repo, "execute", &flags).arg(env.work().join("tape.yaml"));
-        let output = named(call, Who::OpenRouter, &server.base()).env("OPENROUTER_API_KEY", key).run();
+        let output =
+            named(call, PlayedProvider::OpenRouter, &server.base()).env("OPENROUTER_API_KEY", key).run();
         let manifest = ended(&env, &output, 2);
         assert_eq!(manifest["error"]["kind"], "secret", "{manifest:#}");
         assert!(manifest["error"]["message"].as_str().unwrap().contains("name"), "{manifest:#}");
@@ -240,10 +255,11 @@ fn inv_06_a_key_in_the_goal_is_taken_out() {
     let repo = repo(&env);
     let look = turn(vec![call("execute", json!({"command": "grep -r . /holon/input"}))]);
     let finish = turn(vec![call("finish", json!({"summary": "Looked."}))]);
-    let server = ModelServer::start(Who::OpenRouter.wire(), [look, finish]);
+    let server = ModelServer::start(PlayedProvider::OpenRouter.wire(), [look, finish]);
     let goal = format!("Say what {PLAIN} opens");
     let call = env.holon(["run", "--goal", &goal, "--out"]).arg(out(&env)).cwd(repo.path());
-    let output = named(call, Who::OpenRouter, &server.base()).env("OPENROUTER_API_KEY", PLAIN).run();
+    let output =
+        named(call, PlayedProvider::OpenRouter, &server.base()).env("OPENROUTER_API_KEY", PLAIN).run();
     ended(&env, &output, 0);
     output.assert_stderr("the goal held what looks like a credential");
     for request in server.requests() {

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use holon_testkit::model::{ModelServer, Piece, Scripted};
+use holon_testkit::model::{BodyPiece, ModelServer, ScriptedResponse};
 use holon_testkit::{Invocation, TestEnv, for_each_identity};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::stage::{BIN, Who, artifact, asking, events, named, of_type, out, repo, run};
+use crate::stage::{BIN, PlayedProvider, artifact, asking, events, named, of_type, out, repo, run};
 
 const EDIT: &str = "- tool: edit_file\n  args: { path: a.txt, old: one, new: two }\n";
 
@@ -19,13 +19,13 @@ fn manifest(env: &TestEnv) -> Value {
 fn trailing_off() -> ModelServer {
     let edit = EDIT.parse::<holon_model::Cassette>().unwrap().turns.remove(0);
     let begun = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Let me think\\n\"}}]}\n\n";
-    let endless = Scripted::stream([Piece::Bytes(begun.into()), Piece::Hang]);
-    ModelServer::start(Who::OpenRouter.wire(), [edit.into(), endless])
+    let endless = ScriptedResponse::stream([BodyPiece::Bytes(begun.into()), BodyPiece::Hang]);
+    ModelServer::start(PlayedProvider::OpenRouter.wire(), [edit.into(), endless])
 }
 
 fn in_mid_stream(env: &TestEnv, server: &ModelServer) -> Invocation {
     let repo = repo(env);
-    asking(run(env, &repo, "execute", &["--json"]), Who::OpenRouter, server)
+    asking(run(env, &repo, "execute", &["--json"]), PlayedProvider::OpenRouter, server)
 }
 
 fn in_mid_command(env: &TestEnv) -> Invocation {
@@ -117,8 +117,11 @@ fn hands_that_die_while_the_model_is_asked_end_the_run_at_once() {
     let repo = repo(&env);
     let script = "- tool: execute\n  args: { command: \"sleep 1; kill -9 -1\", background: true }\n";
     let turn = script.parse::<holon_model::Cassette>().unwrap().turns.remove(0);
-    let server = ModelServer::start(Who::OpenRouter.wire(), [turn.into(), Scripted::stream([Piece::Hang])]);
-    let output = asking(run(&env, &repo, "execute", &[]), Who::OpenRouter, &server).run();
+    let server = ModelServer::start(
+        PlayedProvider::OpenRouter.wire(),
+        [turn.into(), ScriptedResponse::stream([BodyPiece::Hang])],
+    );
+    let output = asking(run(&env, &repo, "execute", &[]), PlayedProvider::OpenRouter, &server).run();
     output.assert_code(1);
     assert!(output.elapsed.as_secs() < 8, "nobody waits for a model without hands: {:?}", output.elapsed);
     assert_eq!(manifest(&env)["error"]["kind"], "hands_gone");
@@ -130,8 +133,8 @@ fn an_answer_that_comes_while_the_run_is_cancelled_changes_nothing() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
     let slow = "- reply: [{ delay: 3s }, { tool: write_file, args: { path: late.txt, content: x } }]\n";
-    let server = ModelServer::play(Who::Anthropic.wire(), slow);
-    let call = named(run(&env, &repo, "execute", &["--json"]), Who::Anthropic, &server.base());
+    let server = ModelServer::play(PlayedProvider::Anthropic.wire(), slow);
+    let call = named(run(&env, &repo, "execute", &["--json"]), PlayedProvider::Anthropic, &server.base());
     let mut running = call.env("ANTHROPIC_API_KEY", crate::stage::KEY).spawn();
     running.wait_for_text("\"round_started\"");
     running.signal(Signal::TERM);

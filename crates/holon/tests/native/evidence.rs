@@ -4,25 +4,25 @@ use std::fs;
 use std::time::Duration;
 
 use holon_model::Cassette;
-use holon_model::cassette::Turn;
+use holon_model::cassette::CassetteTurn;
 use holon_testkit::model::ModelServer;
-use holon_testkit::{TestEnv, Workspace, for_each_identity, wait_until};
+use holon_testkit::{TestEnv, TestWorkspace, for_each_identity, wait_until};
 use rustix::process::Signal;
 
-use crate::stage::{BIN, Who, artifact, asking, json, questions, run};
+use crate::stage::{BIN, PlayedProvider, artifact, asking, json, questions, run};
 
 const TEST: &str = "import unittest\nfrom shop.cart import total\n\nclass T(unittest.TestCase):\n    def test_total(self):\n        self.assertEqual(total([1, 2]), 3)\n";
 const CODE: &str = "def total(prices):\n    return 0  # not yet\n";
 const CHECK: &str = "python3 -m unittest tests.test_cart";
 
-fn repo(env: &TestEnv, files: &[(&str, &str)]) -> Workspace {
+fn repo(env: &TestEnv, files: &[(&str, &str)]) -> TestWorkspace {
     files.iter().fold(env.repo(), |repo, (path, text)| repo.file(path, *text)).commit("first")
 }
 
 /// The first request of a run, as one text.
-fn first_request(env: &TestEnv, repo: &Workspace, mode: &str, more: &[&str]) -> String {
-    let server = ModelServer::start(Who::OpenRouter.wire(), [Turn::text("No.").into()]);
-    asking(run(env, repo, mode, more), Who::OpenRouter, &server).run();
+fn first_request(env: &TestEnv, repo: &TestWorkspace, mode: &str, more: &[&str]) -> String {
+    let server = ModelServer::start(PlayedProvider::OpenRouter.wire(), [CassetteTurn::text("No.").into()]);
+    asking(run(env, repo, mode, more), PlayedProvider::OpenRouter, &server).run();
     questions(&server)[0].body["messages"][1]["content"].to_string()
 }
 
@@ -89,7 +89,7 @@ fn nothing_is_shown_that_the_agent_may_not_see() {
 /// The turns of a cassette, answered by a server.
 fn server(script: &str) -> ModelServer {
     let turns = script.parse::<Cassette>().expect("a cassette").turns;
-    ModelServer::start(Who::OpenRouter.wire(), turns.into_iter().map(Into::into))
+    ModelServer::start(PlayedProvider::OpenRouter.wire(), turns.into_iter().map(Into::into))
 }
 
 fn write_cart(body: &str) -> String {
@@ -105,7 +105,7 @@ fn after_an_edit_the_check_speaks_and_leaves_nothing() {
         let repo = repo(env, &[("shop/cart.py", CODE), ("tests/test_cart.py", TEST)]);
         let server = server(&format!("{script}- tool: finish\n  args: {{ summary: Done. }}\n"));
         let check = format!("touch report.html && {CHECK}");
-        asking(run(env, &repo, "execute", &["--check", &check]), Who::OpenRouter, &server)
+        asking(run(env, &repo, "execute", &["--check", &check]), PlayedProvider::OpenRouter, &server)
             .run()
             .assert_code(0);
         let asked = questions(&server);
@@ -134,7 +134,7 @@ fn a_check_after_an_edit_ends_with_its_run() {
         let repo = repo(env, &[("shop/cart.py", CODE)]);
         let server = server(&format!("{}- text: Done.\n", write_cart("return 1  # still")));
         let call = run(env, &repo, "execute", &["--supervisor", "off", "--check", &check]);
-        let running = asking(call, Who::OpenRouter, &server).spawn();
+        let running = asking(call, PlayedProvider::OpenRouter, &server).spawn();
         assert!(wait_until(Duration::from_secs(30), || runs(nap)), "the check never began");
         running.signal(Signal::INT);
         running.wait().assert_code(1);

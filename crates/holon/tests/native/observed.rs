@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use holon_testkit::collector::{Collector, Number, Received};
+use holon_testkit::collector::{Collector, MetricNumber, ReceivedSpan};
 use holon_testkit::model::ModelServer;
-use holon_testkit::{Output, TestEnv};
+use holon_testkit::{CommandEnd, TestEnv};
 use serde_json::{Value, json};
 
-use crate::stage::{BIN, EDIT, KEY, Who, artifact, asking, ended, files_below, out, repo, run};
+use crate::stage::{BIN, EDIT, KEY, PlayedProvider, artifact, asking, ended, files_below, out, repo, run};
 
 /// A key of the collector's, in nobody's shape.
 const OTHER: &str = "collector key 5e1f/77aa+0c2d";
@@ -33,7 +33,7 @@ print $summary "Asked.\n";
 
 /// Every line of standard error, each a JSON object.
 #[track_caller]
-fn lines(output: &Output) -> Vec<Value> {
+fn lines(output: &CommandEnd) -> Vec<Value> {
     let lines = output.stderr.lines();
     lines.map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
 }
@@ -50,7 +50,7 @@ fn stored_log(env: &TestEnv, mode: &str) -> Vec<Value> {
 
 /// Panics where anything that was written, said or sent holds one of these.
 #[track_caller]
-fn assert_nowhere(env: &TestEnv, output: &Output, collector: Option<&Collector>, secrets: &[&str]) {
+fn assert_nowhere(env: &TestEnv, output: &CommandEnd, collector: Option<&Collector>, secrets: &[&str]) {
     let mut all = files_below(&env.state());
     all.extend(files_below(&out(env)));
     all.push(("standard output".into(), output.stdout_bytes.clone()));
@@ -68,15 +68,15 @@ fn assert_nowhere(env: &TestEnv, output: &Output, collector: Option<&Collector>,
 }
 
 /// A run that edits a file, for whom the user named a collector in their own file.
-fn told_to(env: &TestEnv, collector: &Collector) -> (Output, ModelServer) {
+fn told_to(env: &TestEnv, collector: &Collector) -> (CommandEnd, ModelServer) {
     env.write(
         env.config().join("holon/config.toml"),
         format!("[telemetry]\notlp_endpoint = '{}'\n", collector.url()),
     );
     let repo = repo(env);
     let script = EDIT.replace("  usage:", &format!("  model: {ANSWERING}\n  usage:"));
-    let server = ModelServer::play(Who::OpenRouter.wire(), &script);
-    let call = asking(run(env, &repo, "execute", &[]), Who::OpenRouter, &server);
+    let server = ModelServer::play(PlayedProvider::OpenRouter.wire(), &script);
+    let call = asking(run(env, &repo, "execute", &[]), PlayedProvider::OpenRouter, &server);
     let headers = format!("authorization=Bearer%20{},x-scope=one", OTHER.replace(' ', "%20"));
     (call.env("OTEL_EXPORTER_OTLP_HEADERS", headers).run(), server)
 }
@@ -85,9 +85,9 @@ fn told_to(env: &TestEnv, collector: &Collector) -> (Output, ModelServer) {
 fn every_dispatch_is_logged_with_the_named_fields() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    let server = ModelServer::play(Who::OpenRouter.wire(), EDIT);
+    let server = ModelServer::play(PlayedProvider::OpenRouter.wire(), EDIT);
     let call = run(&env, &repo, "execute", &["--log-format", "json"]);
-    let output = asking(call, Who::OpenRouter, &server).run();
+    let output = asking(call, PlayedProvider::OpenRouter, &server).run();
     let manifest = ended(&env, &output, 0);
     let log = stored_log(&env, "execute");
     let end = log.last().unwrap();
@@ -123,11 +123,15 @@ fn every_dispatch_is_logged_with_the_named_fields() {
 fn a_failure_is_logged_as_one() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    let error = holon_model::ModelError::new(holon_model::ErrorKind::Auth, format!("no such key: {KEY}"));
-    let server =
-        ModelServer::start(Who::OpenRouter.wire(), [holon_model::cassette::Turn::error(error).into()]);
+    let error =
+        holon_model::ModelError::new(holon_model::ModelErrorKind::Auth, format!("no such key: {KEY}"));
+    let server = ModelServer::start(
+        PlayedProvider::OpenRouter.wire(),
+        [holon_model::cassette::CassetteTurn::error(error).into()],
+    );
     let collector = Collector::start();
-    let call = asking(run(&env, &repo, "execute", &[]), Who::OpenRouter, &server).env("HOLON_LOG", "json");
+    let call = asking(run(&env, &repo, "execute", &[]), PlayedProvider::OpenRouter, &server)
+        .env("HOLON_LOG", "json");
     let output = call.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url()).run();
     ended(&env, &output, 1);
     let end = stored_log(&env, "execute").pop().unwrap();
@@ -141,7 +145,7 @@ fn a_failure_is_logged_as_one() {
     assert_eq!(whole.attributes["holon.outcome"], "failure");
     let failures: Vec<_> =
         collector.counts().into_iter().filter(|c| c.name == "mode_failures_total").collect();
-    assert_eq!((failures.len(), &failures[0].number), (1, &Number::Sum(1)));
+    assert_eq!((failures.len(), &failures[0].number), (1, &MetricNumber::Sum(1)));
     assert_nowhere(&env, &output, Some(&collector), &[KEY, "c0ffee00c0ffee00"]);
 }
 
@@ -152,7 +156,8 @@ fn a_run_is_a_trace_by_the_conventions() {
     let (output, server) = told_to(&env, &collector);
     let manifest = ended(&env, &output, 0);
     let spans = collector.spans();
-    let named = |name: &str| -> Vec<&Received> { spans.iter().filter(|span| span.name == name).collect() };
+    let named =
+        |name: &str| -> Vec<&ReceivedSpan> { spans.iter().filter(|span| span.name == name).collect() };
     let whole = named("run execute")[0];
     assert_eq!((whole.parent.as_ref(), whole.kind, whole.error.as_ref()), (None, 1, None), "{whole:#?}");
     assert_eq!(whole.resource["service.name"], "holon");
@@ -240,9 +245,12 @@ fn no_word_and_no_key_goes_to_a_collector() {
         let found = counts.iter().find(|count| count.name == name && count.mode == "execute");
         &found.unwrap_or_else(|| panic!("{name}: {counts:?}")).number
     };
-    assert_eq!(of("mode_invocations_total"), &Number::Sum(1));
-    assert_eq!((of("mode_failures_total"), of("mode_retries_total")), (&Number::Sum(0), &Number::Sum(0)));
-    let Number::Histogram { count, sum, .. } = of("mode_latency_ms") else { panic!("{counts:?}") };
+    assert_eq!(of("mode_invocations_total"), &MetricNumber::Sum(1));
+    assert_eq!(
+        (of("mode_failures_total"), of("mode_retries_total")),
+        (&MetricNumber::Sum(0), &MetricNumber::Sum(0))
+    );
+    let MetricNumber::Histogram { count, sum, .. } = of("mode_latency_ms") else { panic!("{counts:?}") };
     let manifest: Value = serde_json::from_str(&artifact(&env, "manifest.json")).unwrap();
     assert_eq!((*count, Some(*sum)), (1, manifest["duration_ms"].as_f64()));
 }
@@ -252,8 +260,8 @@ fn a_repository_cannot_have_anything_sent() {
     let env = TestEnv::new(BIN);
     let collector = Collector::start();
     let repo = repo(&env).file("holon.toml", format!("[telemetry]\notlp_endpoint = '{}'\n", collector.url()));
-    let server = ModelServer::play(Who::OpenRouter.wire(), EDIT);
-    let output = asking(run(&env, &repo, "execute", &[]), Who::OpenRouter, &server).run();
+    let server = ModelServer::play(PlayedProvider::OpenRouter.wire(), EDIT);
+    let output = asking(run(&env, &repo, "execute", &[]), PlayedProvider::OpenRouter, &server).run();
     ended(&env, &output, 0);
     assert_eq!(collector.posts().len(), 0, "{:?}", collector.posts());
     output.assert_stderr("telemetry.otlp_endpoint");
@@ -265,14 +273,14 @@ fn a_collector_that_is_away_costs_two_lines_and_nothing_else() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let refusing = Collector::answering("503 Service Unavailable");
     for (url, words, lost) in [
-        (format!("http://{gone}"), "cannot be reached", true),
+        (format!("http://{gone}"), "the connection failed", true),
         (refusing.url(), "status 503", true),
         ("not an address".to_owned(), "is no address of a collector", false),
     ] {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
-        let server = ModelServer::play(Who::OpenRouter.wire(), EDIT);
-        let call = asking(run(&env, &repo, "execute", &[]), Who::OpenRouter, &server);
+        let server = ModelServer::play(PlayedProvider::OpenRouter.wire(), EDIT);
+        let call = asking(run(&env, &repo, "execute", &[]), PlayedProvider::OpenRouter, &server);
         let output = call.env("HOLON_TELEMETRY__OTLP_ENDPOINT", &url).run();
         ended(&env, &output, 0);
         let told: Vec<&str> = output.stderr.lines().filter(|line| line.contains("telemetry")).collect();
@@ -294,8 +302,9 @@ fn an_agent_that_thinks_inside_is_seen_at_the_gateway() {
     env.write(env.config().join("holon/agents/asker.toml"), agent);
     let repo = repo(&env).executable("ask.pl", ASKER);
     let script = format!("- text: hi\n  model: {ANSWERING}\n  usage: {{ input: 10, output: 5 }}\n");
-    let server = ModelServer::play(Who::OpenRouter.wire(), &script);
-    let call = asking(run(&env, &repo, "execute", &["--agent", "asker"]), Who::OpenRouter, &server);
+    let server = ModelServer::play(PlayedProvider::OpenRouter.wire(), &script);
+    let call =
+        asking(run(&env, &repo, "execute", &["--agent", "asker"]), PlayedProvider::OpenRouter, &server);
     let output = call.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url()).run();
     assert_eq!(server.requests().len(), 1, "{output:?}");
     let spans = collector.spans();

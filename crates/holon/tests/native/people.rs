@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use holon_testkit::{Running, TestEnv};
+use holon_testkit::{RunningCommand, TestEnv};
 use serde_json::Value;
 
 use crate::stage::{BIN, artifact, events, of_type, out, repo};
@@ -18,7 +18,7 @@ const ASKS: &str = "
 ";
 
 /// `holon run` on a terminal of its own, and the keyboard of it.
-fn on_terminal(env: &TestEnv, cassette: &str, more: &str) -> (Running, File) {
+fn on_terminal(env: &TestEnv, cassette: &str, more: &str) -> (RunningCommand, File) {
     let repo = repo(env);
     let tape = env.write("work/cassette.yaml", cassette);
     let keys = env.work().join("keyboard");

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use holon_testkit::model::ModelServer;
-use holon_testkit::{Output, TestEnv, Workspace};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::stage::{BIN, EDIT, Who, artifact, asking, ended, events, named, out, repo, run};
+use crate::stage::{BIN, EDIT, PlayedProvider, artifact, asking, ended, events, named, out, repo, run};
 
 /// Keys that differ from run to run by nature.
 const VARYING: [&str; 13] = [
@@ -41,7 +41,7 @@ fn steady(value: Value) -> Value {
 }
 
 /// What a run left: its events, patch and manifest.
-fn left(env: &TestEnv, output: &Output) -> (Vec<Value>, String, Value) {
+fn left(env: &TestEnv, output: &CommandEnd) -> (Vec<Value>, String, Value) {
     let told = |event: &Value| {
         !matches!(event["type"].as_str(), Some("warning" | "model_waiting" | "model_answered"))
     };
@@ -60,7 +60,12 @@ fn left(env: &TestEnv, output: &Output) -> (Vec<Value>, String, Value) {
 /// What the model is told of it is part of the recording.
 const CHECK: &str = "grep -q . a.txt";
 
-fn record(env: &TestEnv, repo: &Workspace, who: Who, script: &str) -> (String, (Vec<Value>, String, Value)) {
+fn record(
+    env: &TestEnv,
+    repo: &TestWorkspace,
+    who: PlayedProvider,
+    script: &str,
+) -> (String, (Vec<Value>, String, Value)) {
     // Without its own look at the result nobody lets it finish.
     let script = script
         .replace("- tool: finish", "- tool: execute\n  args: { command: grep -q . a.txt }\n- tool: finish");
@@ -72,13 +77,13 @@ fn record(env: &TestEnv, repo: &Workspace, who: Who, script: &str) -> (String, (
     (fs::read_to_string(&tape).unwrap(), left(env, &output))
 }
 
-fn replay(env: &TestEnv, repo: &Workspace, tape: &Path) -> Output {
+fn replay(env: &TestEnv, repo: &TestWorkspace, tape: &Path) -> CommandEnd {
     run(env, repo, "execute", &["--check", CHECK, "--replay"]).arg(tape).run()
 }
 
 #[test]
 fn a_recorded_run_replays_the_same() {
-    for who in Who::ALL {
+    for who in PlayedProvider::ALL {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
         let (tape, first) = record(&env, &repo, who, EDIT);
@@ -100,7 +105,7 @@ fn a_recorded_run_replays_the_same() {
 #[test]
 fn another_workspace_elsewhere_is_still_the_same() {
     let env = TestEnv::new(BIN);
-    let (_, first) = record(&env, &repo(&env), Who::OpenRouter, EDIT);
+    let (_, first) = record(&env, &repo(&env), PlayedProvider::OpenRouter, EDIT);
     let copy = env.repo_named("another place").file("a.txt", "one\n").commit("first");
     let again = replay(&env, &copy, &env.work().join("tape.yaml"));
     ended(&env, &again, 0);
@@ -126,7 +131,7 @@ const VARIES: &str = "
 fn output_that_is_different_every_time_is_still_the_same_conversation() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    let (_, first) = record(&env, &repo, Who::OpenRouter, VARIES);
+    let (_, first) = record(&env, &repo, PlayedProvider::OpenRouter, VARIES);
     let again = replay(&env, &repo, &env.work().join("tape.yaml"));
     ended(&env, &again, 0);
     let second = left(&env, &again);
@@ -139,7 +144,7 @@ fn output_that_is_different_every_time_is_still_the_same_conversation() {
 fn a_changed_workspace_shows_the_first_difference() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    record(&env, &repo, Who::OpenRouter, EDIT);
+    record(&env, &repo, PlayedProvider::OpenRouter, EDIT);
     let repo = repo.file("a.txt", "one and more\n");
     let again = replay(&env, &repo, &env.work().join("tape.yaml"));
     let manifest = ended(&env, &again, 1);
@@ -159,10 +164,10 @@ fn a_failed_run_replays_its_failure() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
     let script = "- tool: edit_file\n  args: { path: a.txt, old: one, new: two }\n- error: { kind: billing, message: no credit }\n";
-    let server = ModelServer::play(Who::Anthropic.wire(), script);
+    let server = ModelServer::play(PlayedProvider::Anthropic.wire(), script);
     let tape = env.work().join("tape.yaml");
     let call = run(&env, &repo, "execute", &["--record"]).arg(&tape);
-    let output = asking(call, Who::Anthropic, &server).run();
+    let output = asking(call, PlayedProvider::Anthropic, &server).run();
     let first = ended(&env, &output, 1);
     let first_events = left(&env, &output).0;
     let again = run(&env, &repo, "execute", &["--replay"]).arg(&tape).run();
@@ -178,10 +183,10 @@ fn a_run_that_was_cut_short_replays_to_where_it_was_cut() {
     for (by, status) in [("a person", "cancelled"), ("the clock", "timeout")] {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
-        let server = ModelServer::play(Who::Anthropic.wire(), script);
+        let server = ModelServer::play(PlayedProvider::Anthropic.wire(), script);
         let timeout = if by == "the clock" { "8s" } else { "5m" };
         let call = run(&env, &repo, "execute", &["--timeout", timeout]);
-        let mut running = asking(call, Who::Anthropic, &server).spawn();
+        let mut running = asking(call, PlayedProvider::Anthropic, &server).spawn();
         running.wait_for_text("Half");
         if by == "a person" {
             running.signal(Signal::INT);
@@ -198,11 +203,11 @@ fn a_run_that_was_cut_short_replays_to_where_it_was_cut() {
 fn a_replay_needs_no_key_and_no_network() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    record(&env, &repo, Who::Anthropic, EDIT);
+    record(&env, &repo, PlayedProvider::Anthropic, EDIT);
     // A server that is not there, and no key: nobody is asked.
     let call = named(
         run(&env, &repo, "execute", &["--check", CHECK, "--replay"]),
-        Who::Anthropic,
+        PlayedProvider::Anthropic,
         "http://127.0.0.1:1/v1",
     );
     let output = call.arg(env.work().join("tape.yaml")).env_remove("HOLON_MODEL").run();

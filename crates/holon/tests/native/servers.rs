@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use holon_testkit::{TestEnv, Workspace, for_each_identity};
+use holon_testkit::{TestEnv, TestWorkspace, for_each_identity};
 
 use crate::stage::{BIN, ended, events, of_type, play};
 
@@ -37,7 +37,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 "#;
 
-fn repo(env: &TestEnv) -> Workspace {
+fn repo(env: &TestEnv) -> TestWorkspace {
     env.repo().file("tools/server.py", SERVER).file("a.txt", "one\n").commit("first")
 }
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holon_host::recording::Recording;
-use holon_model::Wire;
-use holon_testkit::model::{ModelServer, Seen};
-use holon_testkit::{Invocation, Output, TestEnv, Workspace};
+use holon_host::recording::SupervisorRecording;
+use holon_model::WireFormat;
+use holon_testkit::model::{ModelServer, ReceivedRequest};
+use holon_testkit::{CommandEnd, Invocation, TestEnv, TestWorkspace};
 use serde_json::Value;
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -17,7 +17,7 @@ pub(crate) const KEY: &str = "sk-or-v1-c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c
 
 /// A provider that is played by a server on loopback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum PlayedProvider {
     OpenRouter,
     Anthropic,
     /// Whoever stands in for OpenAI; what OpenAI itself speaks is never spoken on loopback.
@@ -26,11 +26,11 @@ pub(crate) enum Who {
     Compatible,
 }
 
-impl Who {
+impl PlayedProvider {
     pub(crate) const ALL: [Self; 4] = [Self::OpenRouter, Self::Anthropic, Self::OpenAi, Self::Compatible];
 
-    pub(crate) fn wire(self) -> Wire {
-        if self == Self::Anthropic { Wire::Messages } else { Wire::Chat }
+    pub(crate) fn wire(self) -> WireFormat {
+        if self == Self::Anthropic { WireFormat::Messages } else { WireFormat::Chat }
     }
 
     pub(crate) fn key_variable(self) -> &'static str {
@@ -68,23 +68,29 @@ impl Who {
 }
 
 /// `holon run` in a mode, with its artifacts in [`out`].
-pub(crate) fn run(env: &TestEnv, repo: &Workspace, mode: &str, more: &[&str]) -> Invocation {
+pub(crate) fn run(env: &TestEnv, repo: &TestWorkspace, mode: &str, more: &[&str]) -> Invocation {
     let call = env.holon(["run", "--mode", mode, "--goal", "Do it", "--out"]).arg(out(env)).args(more);
     call.cwd(repo.path()).timeout(Duration::from_secs(60))
 }
 
 /// The same with a server as its model, and a key.
-pub(crate) fn asking(call: Invocation, who: Who, server: &ModelServer) -> Invocation {
+pub(crate) fn asking(call: Invocation, who: PlayedProvider, server: &ModelServer) -> Invocation {
     named(call, who, &server.base()).env(who.key_variable(), KEY)
 }
 
 /// The same with a URL as its model, and no key.
-pub(crate) fn named(call: Invocation, who: Who, base: &str) -> Invocation {
+pub(crate) fn named(call: Invocation, who: PlayedProvider, base: &str) -> Invocation {
     who.variables(base).into_iter().fold(call, |call, (name, value)| call.env(name, value))
 }
 
 /// A run whose model is a cassette.
-pub(crate) fn play(env: &TestEnv, repo: &Workspace, mode: &str, cassette: &str, more: &[&str]) -> Output {
+pub(crate) fn play(
+    env: &TestEnv,
+    repo: &TestWorkspace,
+    mode: &str,
+    cassette: &str,
+    more: &[&str],
+) -> CommandEnd {
     let file = env.write("work/cassette.yaml", cassette);
     run(env, repo, mode, more).arg("--replay").arg(file).run()
 }
@@ -107,7 +113,7 @@ pub(crate) fn json(env: &TestEnv, name: &str) -> Value {
 
 /// The manifest of a run that must have ended with this code.
 #[track_caller]
-pub(crate) fn ended(env: &TestEnv, output: &Output, code: i32) -> Value {
+pub(crate) fn ended(env: &TestEnv, output: &CommandEnd, code: i32) -> Value {
     output.assert_code(code);
     let manifest = output.manifest(out(env));
     assert_eq!(manifest["exit_code"], code, "{manifest:#}");
@@ -122,7 +128,7 @@ fn inv_09_decisions_replay(env: &TestEnv) {
         let events = run.join("evidence/events.jsonl");
         let stored = fs::read_to_string(&events).unwrap_or_default();
         if stored.contains("\"supervised\"") {
-            let recording = Recording::read(&events).expect("a supervised run");
+            let recording = SupervisorRecording::read(&events).expect("a supervised run");
             recording.verify().unwrap_or_else(|difference| panic!("{}: {difference}", run.display()));
         }
     }
@@ -137,7 +143,7 @@ pub(crate) fn stored(env: &TestEnv) -> PathBuf {
 }
 
 /// The questions a server got; an Ollama would also be asked about its model.
-pub(crate) fn questions(server: &ModelServer) -> Vec<Seen> {
+pub(crate) fn questions(server: &ModelServer) -> Vec<ReceivedRequest> {
     let mut all = server.requests();
     all.retain(|seen| !seen.path.starts_with("/api/"));
     all
@@ -156,7 +162,7 @@ pub(crate) fn of_type<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
 }
 
 /// A repository with one file, `a.txt`, that says `one`.
-pub(crate) fn repo(env: &TestEnv) -> Workspace {
+pub(crate) fn repo(env: &TestEnv) -> TestWorkspace {
     env.repo().file("a.txt", "one\n").commit("first")
 }
 

@@ -1,12 +1,12 @@
 //! The host believes what it checked, not what it was told.
 
-use holon_testkit::{Output, TestEnv, Workspace};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace};
 use serde_json::Value;
 
 use crate::stage::{self, BIN, artifact, ended, events, of_type};
 
 /// A run that nobody watches over: what counts here is what the host finds out by itself.
-fn play(env: &TestEnv, repo: &Workspace, mode: &str, cassette: &str, more: &[&str]) -> Output {
+fn play(env: &TestEnv, repo: &TestWorkspace, mode: &str, cassette: &str, more: &[&str]) -> CommandEnd {
     stage::play(env, repo, mode, cassette, &[more, &["--supervisor", "off"]].concat())
 }
 
@@ -16,7 +16,7 @@ fn claiming(edit: &str) -> String {
 
 const EDIT: &str = "tool: edit_file\n  args: { path: a.txt, old: one, new: two }";
 
-fn with_makefile(env: &TestEnv, test: &str) -> Workspace {
+fn with_makefile(env: &TestEnv, test: &str) -> TestWorkspace {
     env.repo().file("a.txt", "one\n").file("Makefile", format!("test:\n\t{test}\n")).commit("first")
 }
 

@@ -1,11 +1,11 @@
 //! What a model can take in, and what it is sent.
 
-use holon_model::cassette::Turn;
+use holon_model::cassette::CassetteTurn;
 use holon_testkit::TestEnv;
 use holon_testkit::model::ModelServer;
 use serde_json::{Value, json};
 
-use crate::stage::{BIN, Who, asking, ended, questions, repo, run};
+use crate::stage::{BIN, PlayedProvider, asking, ended, questions, repo, run};
 
 #[test]
 fn a_small_window_bounds_replies_and_is_told() {
@@ -16,10 +16,10 @@ fn a_small_window_bounds_replies_and_is_told() {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
         let call = "```json\n{\"tool\": \"finish\", \"arguments\": {\"summary\": \"Nothing to do.\"}}\n```";
-        let server = ModelServer::start(Who::Compatible.wire(), [Turn::text(call).into()])
+        let server = ModelServer::start(PlayedProvider::Compatible.wire(), [CassetteTurn::text(call).into()])
             .with_fact("/v1/models", &json!({"object": "list", "data": [row.clone()]}))
             .with_fact("/props", &props);
-        let output = asking(run(&env, &repo, mode, &[]), Who::Compatible, &server).run();
+        let output = asking(run(&env, &repo, mode, &[]), PlayedProvider::Compatible, &server).run();
         let warning = "`tiny` has a window of 4096 tokens, too small for execute: it can ask and review";
         assert_eq!(output.stderr.contains(warning), told, "{mode}: {output}");
         let body = &questions(&server)[0].body;
@@ -52,7 +52,7 @@ fn unmarked(messages: &Value) -> Vec<String> {
 
 #[test]
 fn each_request_begins_with_the_one_before() {
-    for who in [Who::OpenRouter, Who::Anthropic, Who::OpenAi] {
+    for who in [PlayedProvider::OpenRouter, PlayedProvider::Anthropic, PlayedProvider::OpenAi] {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
         let script = "
@@ -74,6 +74,6 @@ fn each_request_begins_with_the_one_before() {
             assert_eq!(pair[0].body["system"], pair[1].body["system"], "{who:?}");
         }
         let marked = seen[2].body.to_string().matches("cache_control").count();
-        assert_eq!(marked, if who == Who::OpenAi { 0 } else { 2 }, "{who:?}");
+        assert_eq!(marked, if who == PlayedProvider::OpenAi { 0 } else { 2 }, "{who:?}");
     }
 }

@@ -1,19 +1,21 @@
 //! A whole run over each wire that a server on loopback can speak: words, thoughts, calls, usage.
 
-use holon_model::Wire;
+use holon_model::WireFormat;
 use holon_testkit::TestEnv;
-use holon_testkit::model::{ModelServer, Scripted, Split};
+use holon_testkit::model::{ModelServer, ScriptedResponse, StreamSplit};
 
-use crate::stage::{BIN, EDIT, KEY, Who, artifact, asking, ended, events, of_type, questions, repo, run};
+use crate::stage::{
+    BIN, EDIT, KEY, PlayedProvider, artifact, asking, ended, events, of_type, questions, repo, run,
+};
 
 /// A model that calls tools natively, as far as its name tells.
-fn model(who: Who) -> Vec<&'static str> {
-    if who == Who::Compatible { vec!["--model", "qwen3:32b"] } else { Vec::new() }
+fn model(who: PlayedProvider) -> Vec<&'static str> {
+    if who == PlayedProvider::Compatible { vec!["--model", "qwen3:32b"] } else { Vec::new() }
 }
 
 #[test]
 fn an_edit_over_every_wire() {
-    for who in Who::ALL {
+    for who in PlayedProvider::ALL {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
         let server = ModelServer::play(who.wire(), EDIT).with_models(["qwen3:32b"]);
@@ -29,7 +31,7 @@ fn an_edit_over_every_wire() {
         let requests = questions(&server);
         let sent = |n: usize, header: &str| requests[n].header(header).unwrap_or_default().to_owned();
         match who {
-            Who::Anthropic => assert_eq!(sent(0, "x-api-key"), KEY),
+            PlayedProvider::Anthropic => assert_eq!(sent(0, "x-api-key"), KEY),
             _ => assert_eq!(sent(0, "authorization"), format!("Bearer {KEY}")),
         }
         assert!(requests[1].body.to_string().contains("one"), "{who:?}");
@@ -48,7 +50,9 @@ fn an_edit_over_every_wire() {
 
 #[test]
 fn a_compatible_server_is_spoken_to_on_the_wire_it_speaks() {
-    for (wire, name) in [(Wire::Chat, "chat"), (Wire::Responses, "responses"), (Wire::Messages, "messages")] {
+    for (wire, name) in
+        [(WireFormat::Chat, "chat"), (WireFormat::Responses, "responses"), (WireFormat::Messages, "messages")]
+    {
         for filed in [false, true] {
             let env = TestEnv::new(BIN);
             let repo = repo(&env);
@@ -71,7 +75,7 @@ fn a_compatible_server_is_spoken_to_on_the_wire_it_speaks() {
                 assert!(request.path.ends_with(wire.path()), "{name}: {}", request.path);
                 assert!(request.body["tools"].is_array(), "{name}: {}", request.body);
                 let (header, value) = match wire {
-                    Wire::Messages => ("x-api-key", KEY.to_owned()),
+                    WireFormat::Messages => ("x-api-key", KEY.to_owned()),
                     _ => ("authorization", format!("Bearer {KEY}")),
                 };
                 assert_eq!(request.header(header), Some(value.as_str()), "{name}");
@@ -88,16 +92,18 @@ fn a_compatible_server_is_spoken_to_on_the_wire_it_speaks() {
 
 #[test]
 fn packets_may_end_anywhere() {
-    for (split, comments) in [(Split::Every(1), false), (Split::Every(7), true), (Split::Whole, false)] {
+    for (split, comments) in
+        [(StreamSplit::Every(1), false), (StreamSplit::Every(7), true), (StreamSplit::Whole, false)]
+    {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
         let turns = EDIT.parse::<holon_model::Cassette>().unwrap().turns.into_iter();
         let script = turns.map(|turn| {
-            let turn = Scripted::from(turn).split(split);
+            let turn = ScriptedResponse::from(turn).split(split);
             if comments { turn.with_comments() } else { turn }
         });
-        let server = ModelServer::start(Who::OpenRouter.wire(), script);
-        let output = asking(run(&env, &repo, "execute", &[]), Who::OpenRouter, &server).run();
+        let server = ModelServer::start(PlayedProvider::OpenRouter.wire(), script);
+        let output = asking(run(&env, &repo, "execute", &[]), PlayedProvider::OpenRouter, &server).run();
         ended(&env, &output, 0);
         assert!(artifact(&env, "diff.patch").contains("+two"), "{split:?}");
     }

@@ -1,10 +1,10 @@
 //! Models that call no tools natively: what they want is read out of their words.
 
-use holon_model::cassette::{Step, Turn};
+use holon_model::cassette::{CassetteStep, CassetteTurn};
 use holon_testkit::TestEnv;
 use holon_testkit::model::ModelServer;
 
-use crate::stage::{BIN, Who, artifact, asking, ended, events, of_type, questions, repo, run};
+use crate::stage::{BIN, PlayedProvider, artifact, asking, ended, events, of_type, questions, repo, run};
 
 /// What a small model says, with all the untidiness of one.
 const SAYS: [&str; 4] = [
@@ -14,8 +14,8 @@ const SAYS: [&str; 4] = [
     "Done.\n```\n{\"tool\": \"finish\", \"arguments\": {\"summary\": \"The file says two now.\"}}\n```",
 ];
 
-fn script() -> Vec<holon_testkit::model::Scripted> {
-    SAYS.iter().map(|text| Turn::text(*text).into()).collect()
+fn script() -> Vec<holon_testkit::model::ScriptedResponse> {
+    SAYS.iter().map(|text| CassetteTurn::text(*text).into()).collect()
 }
 
 #[test]
@@ -24,9 +24,9 @@ fn fenced_json_completes_an_edit() {
     let repo = repo(&env);
     // Nothing is known about this model, and gemma3 is known to call no tools.
     for model in ["scripted-model", "gemma3:4b"] {
-        let server = ModelServer::start(Who::Compatible.wire(), script()).with_models([model]);
+        let server = ModelServer::start(PlayedProvider::Compatible.wire(), script()).with_models([model]);
         let call = run(&env, &repo, "execute", &["--model", model, "--check", "grep two a.txt"]);
-        let manifest = ended(&env, &asking(call, Who::Compatible, &server).run(), 0);
+        let manifest = ended(&env, &asking(call, PlayedProvider::Compatible, &server).run(), 0);
         assert!(manifest["metadata"]["model"]["why"].as_str().unwrap().contains("in words"), "{manifest:#}");
         assert_eq!(manifest["metadata"]["verification"]["state"], "verified");
         assert!(artifact(&env, "diff.patch").contains("-one\n+two\n"));
@@ -57,10 +57,13 @@ fn words_are_told_while_the_answer_is_still_coming() {
     ] {
         let env = TestEnv::new(BIN);
         let repo = repo(&env);
-        let turn = Turn { steps: vec![Step::Text(answer.to_owned()), Step::Cut], ..Turn::default() };
-        let server = ModelServer::start(Who::Compatible.wire(), [turn.into()]);
-        let call =
-            asking(run(&env, &repo, "execute", &[]), Who::Compatible, &server).env("HOLON_RETRIES", "0");
+        let turn = CassetteTurn {
+            steps: vec![CassetteStep::Text(answer.to_owned()), CassetteStep::Cut],
+            ..CassetteTurn::default()
+        };
+        let server = ModelServer::start(PlayedProvider::Compatible.wire(), [turn.into()]);
+        let call = asking(run(&env, &repo, "execute", &[]), PlayedProvider::Compatible, &server)
+            .env("HOLON_RETRIES", "0");
         ended(&env, &call.run(), 1);
         let events = events(&env);
         let told: String =
@@ -74,8 +77,8 @@ fn words_are_told_while_the_answer_is_still_coming() {
 fn inv_10_words_are_under_the_same_policy() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
-    let server = ModelServer::start(Who::Compatible.wire(), script());
-    let call = asking(run(&env, &repo, "plan", &[]), Who::Compatible, &server);
+    let server = ModelServer::start(PlayedProvider::Compatible.wire(), script());
+    let call = asking(run(&env, &repo, "plan", &[]), PlayedProvider::Compatible, &server);
     let manifest = ended(&env, &call.run(), 1);
     assert_ne!(manifest["outcome"], "success");
     // What this mode does not have is not even read as a call.

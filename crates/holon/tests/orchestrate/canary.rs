@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_testkit::{Output, TestEnv};
+use holon_testkit::{CommandEnd, TestEnv};
 
 use crate::stage::{AGENT, BIN, last, plan, read, repo, task};
 
@@ -22,7 +22,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[track_caller]
-fn assert_nowhere(env: &TestEnv, output: &Output) {
+fn assert_nowhere(env: &TestEnv, output: &CommandEnd) {
     let files = files_below(&env.state());
     assert!(files.len() > 8, "there is something to search: {files:?}");
     let all = files.into_iter().map(|path| (path.clone(), fs::read(path).unwrap()));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use holon_testkit::{TestEnv, Workspace, for_each_identity};
+use holon_testkit::{TestEnv, TestWorkspace, for_each_identity};
 
 use crate::stage::{BIN, applied, attempts, goal, last, orchestration, plan, read, repo, task};
 
@@ -15,7 +15,7 @@ fn tasks() -> String {
     plan(&[task("one", "code", &[]), task("two", "code", &[]), task("look", "review", &["one", "two"])])
 }
 
-fn scene(env: &TestEnv, more: &[(&str, &str)]) -> Workspace {
+fn scene(env: &TestEnv, more: &[(&str, &str)]) -> TestWorkspace {
     repo(env, &tasks(), &[&TASKS[..], &[("together", TOGETHER)], more].concat())
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, tree_state};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, assert_unchanged, tree_state};
 use serde_json::{Value, json};
 
 use crate::stage::{AGENT, BIN, applied, children, last, orchestration, plan, read, repo, task};
@@ -26,7 +26,7 @@ fn a_goal_alone_is_an_orchestration_and_a_mistyped_command_is_not() {
 }
 
 /// `holon` without a word on a terminal, with this typed into it.
-fn bare_on_a_terminal(env: &TestEnv, typed: &str) -> Output {
+fn bare_on_a_terminal(env: &TestEnv, typed: &str) -> CommandEnd {
     let repo = repo(env, "{}", &[]);
     let keys = env.write("work/keys", typed);
     let line = format!("exec '{}'", env.binary().display());
@@ -92,7 +92,7 @@ fn planning(tasks: &[Value]) -> String {
 }
 
 /// `holon ask` with tapes: the first answers, the others play the tasks it leads to.
-fn ask(env: &TestEnv, repo: &Workspace, first: &str) -> Output {
+fn ask(env: &TestEnv, repo: &TestWorkspace, first: &str) -> CommandEnd {
     let tape = env.write("work/tape.yaml", first);
     let code = "- { tool: write_file, args: { path: one.txt, content: one } }\n\
                 - { tool: finish, args: { summary: Wrote it. } }\n";

@@ -3,10 +3,10 @@
 use std::fs;
 use std::time::Duration;
 
-use holon_model::Usage;
-use holon_model::cassette::{Call, Step, Turn};
-use holon_testkit::model::{ModelServer, Piece, Scripted};
-use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, tree_state};
+use holon_model::TokenUsage;
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_testkit::model::{BodyPiece, ModelServer, ScriptedResponse};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, assert_unchanged, tree_state};
 
 use crate::stage::{BIN, attempts, goal, last, orchestration, plan, read, repo, task};
 
@@ -51,7 +51,7 @@ fn an_override_is_written_down_when_it_counts() {
     let env = TestEnv::new(BIN);
     let high =
         "sed -i -e 's/\"low\"/\"high\"/' -e 's/\"is_approved\":true/\"is_approved\":false/' $out/ethics.json";
-    let told = |env: &TestEnv, repo: &Workspace| {
+    let told = |env: &TestEnv, repo: &TestWorkspace| {
         let list = env.holon(["audit", "list", "--json"]).cwd(repo.path()).run();
         let (_, manifest) = last(env);
         (list.stdout.contains("ethics_overridden"), manifest["metadata"]["ethics_override"].is_object())
@@ -206,7 +206,11 @@ fn a_planner_that_fails_ends_it_with_the_reason() {
 fn spendthrift() -> ModelServer {
     ModelServer::improvise(|_, seen| {
         let call = |name: &str, arguments: serde_json::Value| {
-            Step::Call(Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() })
+            CassetteStep::Call(CassetteCall {
+                name: name.into(),
+                arguments: arguments.to_string(),
+                ..CassetteCall::default()
+            })
         };
         let plan = plan(&[task("one", "code", &[]), task("two", "code", &[])]);
         let planning = seen.body.to_string().contains("Split the goal into tasks");
@@ -218,19 +222,26 @@ fn spendthrift() -> ModelServer {
             (true, _) => vec![call("finish", serde_json::json!({"summary": "planned"}))],
             (false, _) => vec![call("ls", serde_json::json!({}))],
         };
-        let usage = Usage { input: 100, output: 10, cost_usd: Some(0.02), ..Usage::default() };
-        Scripted::from(Turn { steps, usage: Some(usage), ..Turn::default() })
+        let usage = TokenUsage { input: 100, output: 10, cost_usd: Some(0.02), ..TokenUsage::default() };
+        ScriptedResponse::from(CassetteTurn { steps, usage: Some(usage), ..CassetteTurn::default() })
     })
 }
 
 /// Splits the goal when asked for a plan; to everything else it answers like this.
-fn planner_then(answer: fn() -> Scripted) -> ModelServer {
+fn planner_then(answer: fn() -> ScriptedResponse) -> ModelServer {
     ModelServer::improvise(move |_, seen| {
         let planning = seen.body.to_string().contains("Split the goal into tasks");
         let told = seen.body["messages"].as_array().map_or(0, Vec::len);
         let call = |name: &str, arguments: serde_json::Value| {
-            let call = Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() };
-            Scripted::from(Turn { steps: vec![Step::Call(call)], ..Turn::default() })
+            let call = CassetteCall {
+                name: name.into(),
+                arguments: arguments.to_string(),
+                ..CassetteCall::default()
+            };
+            ScriptedResponse::from(CassetteTurn {
+                steps: vec![CassetteStep::Call(call)],
+                ..CassetteTurn::default()
+            })
         };
         match (planning, told) {
             (true, 0..=2) => {
@@ -242,16 +253,16 @@ fn planner_then(answer: fn() -> Scripted) -> ModelServer {
     })
 }
 
-fn broken() -> Scripted {
-    Scripted::json(500, r#"{"error":{"message":"the upstream is down"}}"#)
+fn broken() -> ScriptedResponse {
+    ScriptedResponse::json(500, r#"{"error":{"message":"the upstream is down"}}"#)
 }
 
-fn silent() -> Scripted {
-    Scripted::stream([Piece::Hang])
+fn silent() -> ScriptedResponse {
+    ScriptedResponse::stream([BodyPiece::Hang])
 }
 
 /// `holon "goal"` with the native agent and this model.
-fn asking(env: &TestEnv, repo: &Workspace, server: &ModelServer, more: &[&str]) -> Output {
+fn asking(env: &TestEnv, repo: &TestWorkspace, server: &ModelServer, more: &[&str]) -> CommandEnd {
     let call = env.holon(["Make it better", "--quiet"]).args(more).cwd(repo.path());
     let call = call.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
     let call = call.env("HOLON_MODEL", "anthropic/claude-sonnet-5.5").env("HOLON_RETRIES", "0");

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use holon_model::Wire;
-use holon_testkit::model::{ModelServer, Piece, Scripted};
-use holon_testkit::{TestEnv, Workspace, assert_unchanged, tree_state};
+use holon_model::WireFormat;
+use holon_testkit::model::{BodyPiece, ModelServer, ScriptedResponse};
+use holon_testkit::{TestEnv, TestWorkspace, assert_unchanged, tree_state};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn logged(env: &TestEnv, mode: &str) -> (Value, Value) {
     (read(&request.join("result.json")), first)
 }
 
-fn run(env: &TestEnv, repo: &Workspace, mode: &str) -> holon_testkit::Output {
+fn run(env: &TestEnv, repo: &TestWorkspace, mode: &str) -> holon_testkit::CommandEnd {
     let agent = env.agent("agent.sh", AGENT);
     let call = env.holon(["run", "--mode", mode, "--goal", "Look at it", "--quiet", "--agent"]).arg(agent);
     call.cwd(repo.path()).run()
@@ -141,7 +141,7 @@ fn matrix_no_network_when_selection_is_disabled() {
     off.assert_code(1).assert_stderr("models.selection is off");
     assert_eq!(calls.load(Ordering::SeqCst), 0);
     // A pinned model is asked, and no catalogue is fetched.
-    let server = ModelServer::play(Wire::Chat, "- text: It is a text file.\n");
+    let server = ModelServer::play(WireFormat::Chat, "- text: It is a text file.\n");
     let pinned = env.holon(["ask", "What is it?", "--quiet"]).cwd(repo.path());
     let pinned = pinned.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
     let pinned = pinned.env("HOLON_MODEL", "anthropic/claude-sonnet-5.5");
@@ -160,7 +160,8 @@ fn matrix_dispatcher_chooses_the_model_by_policy_auto() {
     let chosen = |policy: Option<&str>| {
         let env = TestEnv::new(BIN);
         let repo = repo(&env, "{}", &[]);
-        let server = ModelServer::play(Wire::Chat, "- tool: finish\n  args: { summary: Nothing to do. }\n");
+        let server =
+            ModelServer::play(WireFormat::Chat, "- tool: finish\n  args: { summary: Nothing to do. }\n");
         let run = env.holon(["run", "--goal", "x", "--quiet"]).cwd(repo.path());
         let run = run.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
         // The table that comes with Holon has many models; what this server would list is one.
@@ -184,7 +185,7 @@ fn matrix_selection_invoked_for_orchestrate_when_enabled() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env, "{}", &[]);
     // Whoever answers with an error is asked once, and the run says which model was chosen for what.
-    let server = ModelServer::improvise(|_, _| Scripted::json(400, "{}"));
+    let server = ModelServer::improvise(|_, _| ScriptedResponse::json(400, "{}"));
     let call = env.holon(["Make it better", "--quiet"]).cwd(repo.path());
     let call = call.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
     let call = call.env("OPENROUTER_API_KEY", "sk-or-v1-nobodys");
@@ -226,8 +227,10 @@ fn matrix_ask_streaming_unaffected() {
     let first =
         "The first words come at once, long before the end.\\n\\nAnd a second paragraph begins here, ";
     let frame = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{first}\"}}}}]}}\n\n");
-    let server =
-        ModelServer::start(Wire::Chat, [Scripted::stream([Piece::Bytes(frame.into()), Piece::Hang])]);
+    let server = ModelServer::start(
+        WireFormat::Chat,
+        [ScriptedResponse::stream([BodyPiece::Bytes(frame.into()), BodyPiece::Hang])],
+    );
     let ask = env.holon(["ask", "What is it?", "--quiet"]).cwd(repo.path());
     let ask = ask.env("HOLON_PROVIDER", "openrouter").env("HOLON_MODEL", "anthropic/claude-sonnet-5.5");
     let ask = ask.env("OPENROUTER_API_KEY", "sk-or-v1-nobodys").env("HOLON_BASE_URL", server.base());

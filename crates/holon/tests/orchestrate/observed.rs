@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use holon_testkit::TestEnv;
-use holon_testkit::collector::{Collector, Number};
+use holon_testkit::collector::{Collector, MetricNumber};
 use serde_json::{Value, json};
 
 use crate::stage::{BIN, goal, last, plan, repo, task};
@@ -38,7 +38,7 @@ fn an_orchestration_is_one_trace_and_its_children_are_in_it() {
     for mode in ["orchestrate", "execute", "review", "ethical"] {
         let count =
             collector.counts().into_iter().find(|c| c.name == "mode_invocations_total" && c.mode == mode);
-        assert_eq!(count.map(|count| count.number), Some(Number::Sum(1)), "{mode}");
+        assert_eq!(count.map(|count| count.number), Some(MetricNumber::Sum(1)), "{mode}");
     }
     // The log says who was started and what was decided about the whole.
     let said = output
@@ -81,7 +81,7 @@ fn an_orchestration_goes_on_below_the_span_of_whoever_started_it() {
         }
         // What is counted does not depend on it.
         let counts = collector.counts();
-        assert!(counts.iter().any(|c| c.mode == "execute" && c.number == Number::Sum(1)), "{counts:?}");
+        assert!(counts.iter().any(|c| c.mode == "execute" && c.number == MetricNumber::Sum(1)), "{counts:?}");
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_testkit::{Output, TestEnv, Workspace, assert_unchanged, tree_state};
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, assert_unchanged, tree_state};
 use serde_json::Value;
 
 use crate::stage::{BIN, goal, last, orchestration, plan, read, repo, task};
@@ -21,11 +21,11 @@ fn two_tasks() -> String {
     plan(&[task("one", "code", &[]), task("two", "code", &["one"])])
 }
 
-fn apply(env: &TestEnv, repo: &Workspace, args: &[&str]) -> Output {
+fn apply(env: &TestEnv, repo: &TestWorkspace, args: &[&str]) -> CommandEnd {
     env.holon(["runs", "apply"]).args(args).cwd(repo.path()).run()
 }
 
-fn entries(env: &TestEnv, repo: &Workspace, action: &str) -> Vec<Value> {
+fn entries(env: &TestEnv, repo: &TestWorkspace, action: &str) -> Vec<Value> {
     let list = env.holon(["audit", "list", "--json", "--last", "500"]).cwd(repo.path()).run();
     list.assert_code(0);
     let all = list.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -45,7 +45,7 @@ fn child(whole: &Path) -> PathBuf {
 }
 
 /// Every way there is to name the part of a whole, to apply or commit it, changes nothing and ends with 2 and the reason.
-fn holds(env: &TestEnv, repo: &Workspace, why: &str) {
+fn holds(env: &TestEnv, repo: &TestWorkspace, why: &str) {
     let before = tree_state(repo.path());
     let (whole, _) = last(env);
     let child = child(&whole);

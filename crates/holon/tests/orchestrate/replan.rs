@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use holon_model::cassette::{Call, Step, Turn};
-use holon_testkit::model::{ModelServer, Scripted};
-use holon_testkit::{TestEnv, Workspace, assert_unchanged, tree_state, wait_until};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_testkit::model::{ModelServer, ScriptedResponse};
+use holon_testkit::{TestEnv, TestWorkspace, assert_unchanged, tree_state, wait_until};
 use serde_json::{Value, json};
 
 use crate::stage::{BIN, applied, attempts, goal, last, orchestration, plan, repo, task};
@@ -24,19 +24,19 @@ if [ -f \"$again\" ]; then cp $again $out/orchestration.json; fi";
 const BLOCK: &str = "echo '{\"verdict\":\"block\",\"findings\":[]}' > $out/review.json";
 
 /// A wrong first plan, and what is planned afterwards.
-struct Wrong {
+struct WrongPlan {
     first: String,
     again: Vec<String>,
     scripts: Vec<(&'static str, &'static str)>,
     flags: Vec<&'static str>,
 }
 
-impl Wrong {
+impl WrongPlan {
     fn new(first: &[Value], again: &[String], scripts: &[(&'static str, &'static str)]) -> Self {
         Self { first: plan(first), again: again.to_vec(), scripts: scripts.to_vec(), flags: Vec::new() }
     }
 
-    fn scene(&self, env: &TestEnv) -> Workspace {
+    fn scene(&self, env: &TestEnv) -> TestWorkspace {
         let again = ("orchestrate", AGAIN);
         let own = self.scripts.iter().any(|(name, _)| *name == "orchestrate");
         let scripts = if own { self.scripts.clone() } else { [&self.scripts[..], &[again]].concat() };
@@ -135,7 +135,7 @@ const NEVER: (&str, &str) = ("two", "exit 3");
 fn a_dependency_that_nobody_planned() {
     let again = rest(&["one"], &[task("base", "code", &[]), task("two", "code", &["base", "one"])]);
     let two = ("two", "[ -f base.txt ] || exit 3; echo two > two.txt");
-    let wrong = Wrong::new(&two_tasks(), &[again], &[ONE, two, ("base", "echo base > base.txt")]);
+    let wrong = WrongPlan::new(&two_tasks(), &[again], &[ONE, two, ("base", "echo base > base.txt")]);
     wrong.ends_well(1, &["one.txt", "base.txt", "two.txt"]);
 }
 
@@ -144,7 +144,7 @@ fn a_task_that_cannot_be_done_is_left_out_of_the_second_plan() {
     let [one, two] = two_tasks();
     let first = [one, two, task("three", "code", &["two"])];
     let again = rest(&["one"], &[task("three", "code", &["one"])]);
-    let wrong = Wrong::new(&first, &[again], &[ONE, NEVER, ("three", "cp one.txt three.txt")]);
+    let wrong = WrongPlan::new(&first, &[again], &[ONE, NEVER, ("three", "cp one.txt three.txt")]);
     wrong.ends_well(1, &["one.txt", "three.txt"]);
 }
 
@@ -160,7 +160,7 @@ fn two_tasks_that_fight_over_a_line() {
         ),
     ];
     let again = rest(&["one"], &[task("after", "code", &["one"])]);
-    Wrong::new(&two_tasks(), &[again], &scripts).ends_well(1, &["one.txt", "after.txt"]);
+    WrongPlan::new(&two_tasks(), &[again], &scripts).ends_well(1, &["one.txt", "after.txt"]);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_task_in_the_wrong_mode() {
     let again = rest(&["one"], std::slice::from_ref(&two));
     let first = [one, with(two, "mode", "debug")];
     let scripts = [ONE, ("two", "[ \"$HOLON_MODE\" = execute ] || exit 3; echo two > two.txt")];
-    Wrong::new(&first, &[again], &scripts).ends_well(1, &["one.txt", "two.txt"]);
+    WrongPlan::new(&first, &[again], &scripts).ends_well(1, &["one.txt", "two.txt"]);
 }
 
 #[test]
@@ -178,14 +178,14 @@ fn an_agent_that_is_not_there() {
     let again = rest(&["one"], std::slice::from_ref(&two));
     let first = [one, with(two, "agent", "nobody-has-this")];
     let scripts = [ONE, ("two", "echo two > two.txt")];
-    Wrong::new(&first, &[again], &scripts).ends_well(1, &["one.txt", "two.txt"]);
+    WrongPlan::new(&first, &[again], &scripts).ends_well(1, &["one.txt", "two.txt"]);
 }
 
 #[test]
 fn a_task_that_is_too_large_is_split() {
     let again = rest(&["one"], &[task("left", "code", &[]), task("right", "code", &["left"])]);
     let scripts = [ONE, NEVER, ("left", "echo x > left.txt"), ("right", "cp left.txt right.txt")];
-    Wrong::new(&two_tasks(), &[again], &scripts).ends_well(1, &["one.txt", "left.txt", "right.txt"]);
+    WrongPlan::new(&two_tasks(), &[again], &scripts).ends_well(1, &["one.txt", "left.txt", "right.txt"]);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_check_that_no_task_was_planned_for() {
         ("glue", "echo glue > glue.txt"),
     ];
     let again = rest(&["one", "two"], &[task("glue", "code", &["one", "two"])]);
-    let mut wrong = Wrong::new(&two_tasks(), &[again], &scripts);
+    let mut wrong = WrongPlan::new(&two_tasks(), &[again], &scripts);
     wrong.flags = vec!["--check", "sh script/together.sh"];
     wrong.ends_well(1, &["one.txt", "two.txt", "glue.txt"]);
 }
@@ -210,7 +210,7 @@ fn a_review_that_never_agrees() {
     let again = rest(&["one"], &[task("other", "code", &["one"]), task("look", "review", &["other"])]);
     let scripts =
         [ONE, ("strict", BLOCK), ("strict-fix", "echo again >> one.txt"), ("other", "echo x > other.txt")];
-    Wrong::new(&first, &[again], &scripts).ends_well(1, &["one.txt", "other.txt"]);
+    WrongPlan::new(&first, &[again], &scripts).ends_well(1, &["one.txt", "other.txt"]);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn an_order_in_which_one_task_takes_away_what_the_next_needs() {
         ("two", "grep -q 'line 1' a.txt || exit 3; echo two > two.txt"),
         ("back", "cp one.txt a.txt"),
     ];
-    Wrong::new(&first, &[again], &scripts).ends_well(1, &["one.txt", "a.txt", "two.txt"]);
+    WrongPlan::new(&first, &[again], &scripts).ends_well(1, &["one.txt", "a.txt", "two.txt"]);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_second_plan_that_is_wrong_as_well() {
     let again =
         [rest(&["one"], &[task("worse", "code", &[])]), rest(&["one"], &[task("better", "code", &[])])];
     let scripts = [ONE, NEVER, ("worse", "exit 4"), ("better", "echo x > better.txt")];
-    Wrong::new(&two_tasks(), &again, &scripts).ends_well(2, &["one.txt", "better.txt"]);
+    WrongPlan::new(&two_tasks(), &again, &scripts).ends_well(2, &["one.txt", "better.txt"]);
 }
 
 #[test]
@@ -242,26 +242,26 @@ fn plans_that_are_none() {
         Vec::new(),
         many,
     ] {
-        Wrong::new(&first, &[], &[("execute", "echo one > one.txt")]).ends_well(0, &["one.txt"]);
+        WrongPlan::new(&first, &[], &[("execute", "echo one > one.txt")]).ends_well(0, &["one.txt"]);
     }
 }
 
 #[test]
 fn a_planner_that_sees_no_way() {
-    Wrong::new(&two_tasks(), &[stop()], &[ONE, NEVER]).ends_with_a_part(&["two"]);
+    WrongPlan::new(&two_tasks(), &[stop()], &[ONE, NEVER]).ends_with_a_part(&["two"]);
 }
 
 #[test]
 fn a_planner_that_says_the_same_again() {
     let [one, two] = two_tasks();
     let first = [one, two, task("three", "code", &["two"])];
-    Wrong::new(&first, &[], &[ONE, NEVER]).ends_with_a_part(&["two", "three"]);
+    WrongPlan::new(&first, &[], &[ONE, NEVER]).ends_with_a_part(&["two", "three"]);
 }
 
 #[test]
 fn a_planner_that_breaks_when_it_is_asked_again() {
     let breaks = ("orchestrate", "[ -f $in/context/replan.md ] && exit 3");
-    Wrong::new(&two_tasks(), &[], &[ONE, NEVER, breaks]).ends_with_a_part(&["two"]);
+    WrongPlan::new(&two_tasks(), &[], &[ONE, NEVER, breaks]).ends_with_a_part(&["two"]);
 }
 
 #[test]
@@ -269,13 +269,13 @@ fn plans_of_which_none_works() {
     let again =
         [rest(&["one"], &[task("worse", "code", &[])]), rest(&["one"], &[task("worst", "code", &[])])];
     let scripts = [ONE, NEVER, ("worse", "exit 4"), ("worst", "exit 5")];
-    Wrong::new(&two_tasks(), &again, &scripts).ends_with_a_part(&["worst"]);
+    WrongPlan::new(&two_tasks(), &again, &scripts).ends_with_a_part(&["worst"]);
 }
 
 #[test]
 fn where_nothing_is_done_there_is_nothing_to_deliver() {
     let env = TestEnv::new(BIN);
-    let wrong = Wrong::new(&[task("two", "code", &[])], &[stop()], &[NEVER]);
+    let wrong = WrongPlan::new(&[task("two", "code", &[])], &[stop()], &[NEVER]);
     let repo = wrong.scene(&env);
     goal(&env, &repo, &["--quiet"]).run().assert_code(1).assert_stderr("two: the agent exited with code 3");
     let (folder, _) = last(&env);
@@ -288,7 +288,7 @@ fn inv_12_a_part_that_the_assessment_blocks_stays_inside() {
     let env = TestEnv::new(BIN);
     let high =
         "sed -i -e 's/\"low\"/\"high\"/' -e 's/\"is_approved\":true/\"is_approved\":false/' $out/ethics.json";
-    let wrong = Wrong::new(&two_tasks(), &[stop()], &[ONE, NEVER, ("ethical", high)]);
+    let wrong = WrongPlan::new(&two_tasks(), &[stop()], &[ONE, NEVER, ("ethical", high)]);
     let repo = wrong.scene(&env);
     goal(&env, &repo, &["--quiet"]).run().assert_code(2).assert_stderr("does not let the result out");
     let (folder, _) = last(&env);
@@ -305,7 +305,7 @@ fn inv_17_a_task_that_was_replaced_leaves_by_no_way_of_its_own() {
         ("after", "echo x > after.txt"),
     ];
     let again = rest(&["one"], &[task("after", "code", &["one"])]);
-    let repo = Wrong::new(&two_tasks(), &[again], &scripts).scene(&env);
+    let repo = WrongPlan::new(&two_tasks(), &[again], &scripts).scene(&env);
     goal(&env, &repo, &["--quiet"]).run().assert_code(0);
     let (folder, _) = last(&env);
     let report = orchestration(&folder);
@@ -319,7 +319,7 @@ fn inv_17_a_task_that_was_replaced_leaves_by_no_way_of_its_own() {
 fn whoever_goes_on_gets_the_rest() {
     let env = TestEnv::new(BIN);
     let two = ("two", "[ -f script/now ] || exit 3; echo two > two.txt");
-    let wrong = Wrong::new(&two_tasks(), &[stop()], &[ONE, two]);
+    let wrong = WrongPlan::new(&two_tasks(), &[stop()], &[ONE, two]);
     let repo = wrong.scene(&env);
     goal(&env, &repo, &["--quiet"]).run().assert_code(2);
     let (folder, _) = last(&env);
@@ -340,14 +340,21 @@ fn provider(heard: Sender<String>) -> ModelServer {
         let body = seen.body.to_string();
         heard.lock().unwrap().send(body.clone()).unwrap();
         let call = |name: &str, arguments: Value| {
-            let call = Call { name: name.into(), arguments: arguments.to_string(), ..Call::default() };
-            Scripted::from(Turn { steps: vec![Step::Call(call)], ..Turn::default() })
+            let call = CassetteCall {
+                name: name.into(),
+                arguments: arguments.to_string(),
+                ..CassetteCall::default()
+            };
+            ScriptedResponse::from(CassetteTurn {
+                steps: vec![CassetteStep::Call(call)],
+                ..CassetteTurn::default()
+            })
         };
         let first = seen.body["messages"].as_array().map_or(0, Vec::len) <= 2;
         let one = task("one", "code", &[]);
         let asked_again = body.contains("Plan the rest of the work again");
         if seen.body["model"] == "acme/refuses" {
-            Scripted::json(400, r#"{"error":{"message":"this model does not do that"}}"#)
+            ScriptedResponse::json(400, r#"{"error":{"message":"this model does not do that"}}"#)
         } else if !first {
             call("finish", json!({"summary": "Done."}))
         } else if body.contains("Split the goal into tasks") {
@@ -412,7 +419,7 @@ fn succeeded(folder: &Path) -> Vec<(String, String)> {
 fn killed_anywhere_it_goes_on_with_the_plan_it_has() {
     let again = rest(&["one"], &[task("base", "code", &[]), task("two", "code", &["base", "one"])]);
     let two = ("two", "[ -f base.txt ] || exit 3; echo two > two.txt");
-    let wrong = Wrong::new(&two_tasks(), &[again], &[ONE, two, ("base", "echo base > base.txt")]);
+    let wrong = WrongPlan::new(&two_tasks(), &[again], &[ONE, two, ("base", "echo base > base.txt")]);
     let whole = {
         let env = TestEnv::new(BIN);
         let repo = wrong.scene(&env);

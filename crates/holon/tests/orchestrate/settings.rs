@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_testkit::{TestEnv, Workspace, for_each_identity};
+use holon_testkit::{TestEnv, TestWorkspace, for_each_identity};
 
 use crate::stage::{AGENT, BIN, attempts, children, goal, last, orchestration, plan, read, repo, task};
 
@@ -19,7 +19,7 @@ fn configure(env: &TestEnv, text: &str) {
 }
 
 /// A repository whose assessor says nothing.
-fn unassessed(env: &TestEnv, script: &str) -> Workspace {
+fn unassessed(env: &TestEnv, script: &str) -> TestWorkspace {
     repo(env, &one_task(), &[("one", script), ("ethical", "rm -f $out/ethics.json $out/ethics.md")])
 }
 
@@ -152,7 +152,7 @@ fn inv_15_logs_never_leave_the_workspace_by_a_link_in_it() {
     configure(&env, "[artifacts]\nlogs_dir = \"logs\"\n");
     let outside = env.write("work/outside/kept.txt", "kept\n").parent().unwrap().to_owned();
     let agent = env.agent("agent.sh", AGENT);
-    let review = |repo: &Workspace| {
+    let review = |repo: &TestWorkspace| {
         let call = env.holon(["run", "--mode", "review", "--goal", "x", "--quiet", "--agent"]).arg(&agent);
         call.cwd(repo.path()).run()
     };
@@ -215,7 +215,7 @@ fn without_modes_v2_goals_questions_and_improvements_are_single_runs_with_the_de
     assert_eq!(modes, ["execute", "execute"]);
 
     let server = holon_testkit::model::ModelServer::play(
-        holon_model::Wire::Chat,
+        holon_model::WireFormat::Chat,
         "- reply:\n    - text: It is a text file.\n    - tool: finish\n      args: { summary: A text file. }\n",
     );
     let ask = env.holon(["ask", "What is it?"]).cwd(repo.path()).env("HOLON_PROVIDER", "openrouter");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holon_testkit::{Invocation, TestEnv, Workspace};
+use holon_testkit::{Invocation, TestEnv, TestWorkspace};
 use serde_json::{Value, json};
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -46,12 +46,12 @@ pub(crate) fn plan(tasks: &[Value]) -> String {
 }
 
 /// A repository with a file of nine lines, a plan, and scripts for tasks.
-pub(crate) fn repo(env: &TestEnv, plan: &str, scripts: &[(&str, &str)]) -> Workspace {
+pub(crate) fn repo(env: &TestEnv, plan: &str, scripts: &[(&str, &str)]) -> TestWorkspace {
     repo_named(env, "repo", plan, scripts)
 }
 
 /// The same under another name.
-pub(crate) fn repo_named(env: &TestEnv, name: &str, plan: &str, scripts: &[(&str, &str)]) -> Workspace {
+pub(crate) fn repo_named(env: &TestEnv, name: &str, plan: &str, scripts: &[(&str, &str)]) -> TestWorkspace {
     let lines: String = (1..=9).map(|n| format!("line {n}\n")).collect();
     let mut repo = env.repo_named(name).file("a.txt", lines).file("script/plan.json", plan);
     for (name, text) in scripts {
@@ -61,7 +61,7 @@ pub(crate) fn repo_named(env: &TestEnv, name: &str, plan: &str, scripts: &[(&str
 }
 
 /// `holon "goal"` with the agent that plays every mode.
-pub(crate) fn goal(env: &TestEnv, repo: &Workspace, more: &[&str]) -> Invocation {
+pub(crate) fn goal(env: &TestEnv, repo: &TestWorkspace, more: &[&str]) -> Invocation {
     let agent = env.agent("agent.sh", AGENT);
     let call = env.holon(["Make it better"]).arg("--agent").arg(agent).args(more);
     call.cwd(repo.path()).timeout(Duration::from_secs(120))
@@ -74,7 +74,7 @@ pub(crate) fn last(env: &TestEnv) -> (PathBuf, Value) {
 }
 
 /// The only run of a workspace.
-pub(crate) fn run_of(env: &TestEnv, repo: &Workspace) -> PathBuf {
+pub(crate) fn run_of(env: &TestEnv, repo: &TestWorkspace) -> PathBuf {
     let path = repo.path().to_str().unwrap();
     let of = |run: &PathBuf| fs::read_to_string(run.join("run.json")).is_ok_and(|text| text.contains(path));
     let found: Vec<PathBuf> = env.runs().into_iter().filter(of).collect();
@@ -119,7 +119,7 @@ pub(crate) fn children(folder: &Path) -> Vec<(String, String)> {
 }
 
 /// The patch applied to a fresh copy of what the repository was.
-pub(crate) fn applied(env: &TestEnv, repo: &Workspace, patch: &Path) -> PathBuf {
+pub(crate) fn applied(env: &TestEnv, repo: &TestWorkspace, patch: &Path) -> PathBuf {
     let copy = env.work().join("applied");
     let _ = fs::remove_dir_all(&copy);
     holon_testkit::copy_tree(repo.path(), &copy);

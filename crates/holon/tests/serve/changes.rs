@@ -5,7 +5,7 @@ use std::fs;
 use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 const THREE: &str = "
 - tool: execute
@@ -28,11 +28,11 @@ fn paths(diff: &Value) -> Vec<String> {
 
 #[test]
 fn inv_02_turns_build_on_one_another_and_only_apply_reaches_the_workspace() {
-    let mut stage = Stage::playing(THREE);
+    let mut stage = ServeStage::playing(THREE);
     let before = tree_state(stage.repo.path());
     let thread = stage.thread();
-    let diff = |stage: &Stage| stage.get(&format!("/api/threads/{thread}/diff")).json();
-    let undo = |stage: &Stage| stage.post(&format!("/api/threads/{thread}/undo"), json!({}));
+    let diff = |stage: &ServeStage| stage.get(&format!("/api/threads/{thread}/diff")).json();
+    let undo = |stage: &ServeStage| stage.post(&format!("/api/threads/{thread}/undo"), json!({}));
     assert_eq!(paths(&diff(&stage)), [""; 0]);
     stage.say(&thread, "one", "build");
     let first = ["added d/x", "added one.txt", "deleted src/b.txt"];
@@ -64,7 +64,7 @@ fn inv_02_turns_build_on_one_another_and_only_apply_reaches_the_workspace() {
 
 #[test]
 fn apply_brings_everything_and_then_there_is_nothing_left() {
-    let stage = Stage::playing(THREE);
+    let stage = ServeStage::playing(THREE);
     let thread = stage.thread();
     let apply = || stage.post(&format!("/api/threads/{thread}/apply"), json!({}));
     assert_eq!(apply().json()["applied"], false);
@@ -88,7 +88,7 @@ fn apply_brings_everything_and_then_there_is_nothing_left() {
 
 #[test]
 fn an_original_that_changed_meanwhile_is_not_overwritten() {
-    let stage = Stage::playing(THREE);
+    let stage = ServeStage::playing(THREE);
     let thread = stage.thread();
     stage.say(&thread, "one", "build");
     fs::write(stage.repo.path().join("one.txt"), "mine\n").unwrap();
@@ -103,7 +103,7 @@ fn an_original_that_changed_meanwhile_is_not_overwritten() {
 #[test]
 fn credentials_and_sensitive_files_need_more_than_a_click() {
     let key = format!("ghp_{}", "Ab3Cd4".repeat(6));
-    let stage = Stage::playing(&format!(
+    let stage = ServeStage::playing(&format!(
         "
 - tool: execute
   args: {{ command: 'mkdir -p .github/workflows; echo on > .github/workflows/ci.yml' }}
@@ -128,12 +128,12 @@ fn credentials_and_sensitive_files_need_more_than_a_click() {
 
 #[test]
 fn inv_17_a_second_word_in_a_chat_is_in_the_audit_log_before_anything_is_applied() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "- tool: execute\n  args: { command: 'echo \"Say yes.\" > AGENTS.md' }\n- text: Done.\n",
     );
     let thread = stage.thread();
     let apply = |body: Value| stage.post(&format!("/api/threads/{thread}/apply"), body);
-    let actions = |stage: &Stage| {
+    let actions = |stage: &ServeStage| {
         let log = stage.get(&format!("/api/audit?thread={thread}")).json();
         let entries = log["entries"].as_array().unwrap().clone();
         entries.into_iter().filter(|e| matches!(e["action"].as_str(), Some("applied" | "release_overridden")))
@@ -154,8 +154,9 @@ fn inv_17_a_second_word_in_a_chat_is_in_the_audit_log_before_anything_is_applied
 
 #[test]
 fn the_audit_log_of_a_thread_outlives_it() {
-    let stage =
-        Stage::playing("- tool: execute\n  args: { command: 'echo 1 > one.txt; exit 3' }\n- text: Done.\n");
+    let stage = ServeStage::playing(
+        "- tool: execute\n  args: { command: 'echo 1 > one.txt; exit 3' }\n- text: Done.\n",
+    );
     let thread = stage.thread();
     stage.say(&thread, "one", "build");
     let path = format!("/api/audit?thread={thread}");
@@ -176,7 +177,7 @@ fn the_audit_log_of_a_thread_outlives_it() {
 
 #[test]
 fn a_deleted_thread_leaves_nothing_on_disk() {
-    let stage = Stage::playing(THREE);
+    let stage = ServeStage::playing(THREE);
     let thread = stage.thread();
     stage.say(&thread, "one", "build");
     let find = || {
@@ -192,7 +193,7 @@ fn a_deleted_thread_leaves_nothing_on_disk() {
 
 #[test]
 fn logs_that_the_user_wants_in_the_workspace_are_not_part_of_a_thread() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     stage.env.write(stage.env.config().join("holon/config.toml"), "[artifacts]\nlogs_dir = 'logs/holon'\n");
     fs::create_dir_all(stage.repo.path().join("logs/holon")).unwrap();
     fs::write(stage.repo.path().join("logs/holon/audit.jsonl"), "private\n").unwrap();

@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::http::{learn, send, send_as};
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 #[test]
 fn other_names_and_other_pages_are_refused() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let port = stage.port;
     let here = format!("127.0.0.1:{port}");
     let check = |headers: &[(&str, &str)], expect: u16| {
@@ -45,7 +45,7 @@ fn other_names_and_other_pages_are_refused() {
 
 #[test]
 fn every_error_is_a_problem_that_programs_can_read() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let check = |method: &str, path: &str, status: u16, code: &str| {
         let answer = send(stage.port, method, path, &[], b"");
         let kind = answer.header("content-type").unwrap_or_default().to_owned();
@@ -65,7 +65,7 @@ fn every_error_is_a_problem_that_programs_can_read() {
 
 #[test]
 fn only_folders_below_the_roots_can_be_worked_on() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let link = stage.repo.path().join("out");
     std::os::unix::fs::symlink("/etc", &link).unwrap();
     let repo = stage.repo.path().to_str().unwrap().to_owned();
@@ -86,7 +86,7 @@ fn only_folders_below_the_roots_can_be_worked_on() {
 
 #[test]
 fn holons_own_files_are_no_workspace() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
     let state = stage.env.state();
     let above = state.parent().unwrap().to_str().unwrap().to_owned();
@@ -98,7 +98,7 @@ fn holons_own_files_are_no_workspace() {
 
 #[test]
 fn a_root_must_be_a_folder() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     for wrong in ["a.txt", "none"] {
         let root = stage.repo.path().join(wrong);
         let root = root.to_str().unwrap();
@@ -110,7 +110,7 @@ fn a_root_must_be_a_folder() {
 
 #[test]
 fn tokens_name_users_and_users_see_only_their_own() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     let tokens = stage.tokens("ann ann-ann-ann-ann-1\nbob bob-bob-bob-bob-2\n");
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
     let stage = stage.with(&["--tokens", tokens.to_str().unwrap(), "--replay", tape.to_str().unwrap()], &[]);
@@ -168,7 +168,7 @@ fn tokens_name_users_and_users_see_only_their_own() {
 
 #[test]
 fn a_server_that_listens_everywhere_prints_addresses_that_work() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     let mut running = stage.env.holon(["serve", "--listen", "0.0.0.0:0"]).cwd(stage.repo.path()).spawn();
     running.wait_for_text("holon is at ");
     let said = running.stdout_so_far();
@@ -187,7 +187,7 @@ fn a_server_that_listens_everywhere_prints_addresses_that_work() {
 
 #[test]
 fn a_shell_that_allows_few_descriptors_does_not_limit_the_streams() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     let line =
         format!("ulimit -Sn 64; exec '{}' serve --demo --listen 127.0.0.1:0", stage.env.binary().display());
     let mut running = stage.env.program("sh").args(["-c", &line]).cwd(stage.repo.path()).spawn();
@@ -200,7 +200,7 @@ fn a_shell_that_allows_few_descriptors_does_not_limit_the_streams() {
 
 #[test]
 fn what_is_too_large_or_odd_is_refused_in_words() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let thread = stage.thread();
     let chat = format!("/api/chat/{thread}");
     let big = json!({"message": "x".repeat(2 << 20)});
@@ -231,7 +231,7 @@ fn what_is_too_large_or_odd_is_refused_in_words() {
 
 #[test]
 fn the_document_and_the_numbers_are_there() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let document = stage.get("/api/openapi.json").json();
     assert!(document["paths"]["/api/chat/{thread_id}"]["post"].is_object());
     stage.say(&stage.thread(), "hello", "plan");

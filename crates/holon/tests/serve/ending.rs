@@ -6,11 +6,11 @@ use std::net::TcpStream;
 use rustix::process::Signal;
 
 use crate::http::bearer;
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 #[test]
 fn a_server_ends_although_somebody_is_still_sending() {
-    let mut stage = Stage::playing("- text: never\n");
+    let mut stage = ServeStage::playing("- text: never\n");
     let host = format!("127.0.0.1:{}", stage.port);
     let bearer = bearer(stage.port);
     let begin = |head: &str| {

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 /// Runs `goal` with the scripted agent to its end; its id, and what is shown of it.
-fn run(stage: &Stage, mode: &str) -> (String, Value) {
+fn run(stage: &ServeStage, mode: &str) -> (String, Value) {
     let mut body = json!({"workspace": stage.repo.path(), "goal": "x", "mode": mode, "agent": "scripted"});
     if mode.contains('-') {
         // Only flows have gates.
@@ -28,7 +28,7 @@ fn names(shown: &Value) -> Vec<String> {
 
 #[test]
 fn what_a_failed_agent_printed_can_be_read_and_nothing_beside_it() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     // Its own patch and what it changed are no artifacts of a run that failed.
     let work = "echo new > new.txt; echo claimed > /holon/output/diff.patch; echo the compiler is missing >&2; exit 3";
     stage.scripted(work);
@@ -72,7 +72,7 @@ fn what_a_failed_agent_printed_can_be_read_and_nothing_beside_it() {
 #[test]
 fn evidence_is_for_whoever_may_see_the_run_and_has_no_secrets() {
     let secret = "hunter2-is-a-value-nobody-may-see";
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     stage.scripted("echo before; exit 3");
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
     let variables = [("ANTHROPIC_API_KEY", secret)];
@@ -99,7 +99,7 @@ fn evidence_is_for_whoever_may_see_the_run_and_has_no_secrets() {
 
 #[test]
 fn the_step_that_failed_shows_its_own() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     stage.scripted("echo the second step is to blame; exit 3");
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
     let stage = stage.with(&["--replay", tape.to_str().unwrap()], &[]);

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::http::{Answer, Event, learn, of, words};
-use crate::stage::Stage;
+use crate::http::{TestHttpResponse, TestSseEvent, learn, of, words};
+use crate::stage::ServeStage;
 
 /// Many words, one after the other, and then something short.
 fn story() -> String {
@@ -18,11 +18,11 @@ fn story() -> String {
 }
 
 /// A server whose state is on a small disk of its own, and how that is seen from here.
-fn on_a_small_disk() -> (Stage, PathBuf) {
+fn on_a_small_disk() -> (ServeStage, PathBuf) {
     // Whoever is not root is root among themselves.
     let root = rustix::process::geteuid().is_root();
     let apart: &[&str] = if root { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
-    let mut stage = Stage::new();
+    let mut stage = ServeStage::new();
     let tape = stage.env.write("work/chat.yaml", story());
     let script = "mount -t tmpfs -o size=8m none \"$XDG_STATE_HOME\" && exec \"$@\"";
     let call = stage.env.program("unshare").args(apart).args(["sh", "-c", script, "sh"]);
@@ -46,8 +46,9 @@ fn fill(disk: &std::path::Path) -> PathBuf {
 }
 
 /// Begins the long turn and reads it aside, once it speaks.
-fn speaking(stage: &Stage, thread: &str) -> Receiver<Event> {
-    let mut stream: Answer = stage.post(&format!("/api/chat/{thread}"), json!({"message": "go on and on"}));
+fn speaking(stage: &ServeStage, thread: &str) -> Receiver<TestSseEvent> {
+    let mut stream: TestHttpResponse =
+        stage.post(&format!("/api/chat/{thread}"), json!({"message": "go on and on"}));
     while stream.next().unwrap().name != "message" {}
     let (tell, told) = channel();
     std::thread::spawn(move || std::iter::from_fn(|| stream.next()).try_for_each(|event| tell.send(event)));
@@ -65,7 +66,7 @@ fn a_full_disk_stops_the_turn_and_not_the_thread() {
     // It speaks all the time; when it is silent, something could not be stored.
     while told.recv_timeout(Duration::from_secs(2)).is_ok_and(|event| event.name == "message") {}
     fs::remove_file(filled).unwrap();
-    let rest: Vec<Event> = told.iter().collect();
+    let rest: Vec<TestSseEvent> = told.iter().collect();
     assert_eq!(of(&rest, "error")[0].data["code"], "disk_full", "{rest:#?}");
     assert_eq!(rest.last().unwrap().name, "done");
     let shown = stage.show(&thread);
@@ -80,7 +81,7 @@ fn a_turn_whose_end_could_not_be_stored_does_not_seem_to_go_on() {
     let thread = stage.thread();
     let told = speaking(&stage, &thread);
     let filled = fill(&disk);
-    let rest: Vec<Event> = told.iter().collect();
+    let rest: Vec<TestSseEvent> = told.iter().collect();
     assert_eq!(of(&rest, "error")[0].data["code"], "not_stored", "{rest:#?}");
     assert_eq!(rest.last().unwrap().name, "done", "the stream ends all the same");
     fs::remove_file(filled).unwrap();

@@ -6,13 +6,13 @@ use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-use holon_model::Wire;
+use holon_model::WireFormat;
 use holon_testkit::model::ModelServer;
 use holon_testkit::{assert_unchanged, tree_state, wait_until};
 use serde_json::{Value, json};
 
 use crate::http::{bearer, of, send};
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 const WRITES: &str = "
 - tool: execute
@@ -21,7 +21,7 @@ const WRITES: &str = "
 ";
 
 /// Asks for something and reads no answer.
-fn ask(stage: &Stage, path: &str, body: &Value) -> TcpStream {
+fn ask(stage: &ServeStage, path: &str, body: &Value) -> TcpStream {
     let body = body.to_string();
     let head = format!(
         "POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n{}content-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -37,7 +37,7 @@ fn ask(stage: &Stage, path: &str, body: &Value) -> TcpStream {
 
 #[test]
 fn a_turn_whose_asker_has_gone_comes_to_its_end() {
-    let stage = Stage::playing("- text: Nobody hears this.\n");
+    let stage = ServeStage::playing("- text: Nobody hears this.\n");
     let threads: Vec<String> = (0..40).map(|_| stage.thread()).collect();
     for (number, thread) in threads.iter().enumerate() {
         let stream = ask(&stage, &format!("/api/chat/{thread}"), &json!({"message": "go"}));
@@ -56,7 +56,7 @@ fn a_turn_whose_asker_has_gone_comes_to_its_end() {
 
 #[test]
 fn what_was_applied_is_known_also_when_the_asker_has_gone() {
-    let stage = Stage::playing(WRITES);
+    let stage = ServeStage::playing(WRITES);
     let file = stage.repo.path().join("new.txt");
     for _ in 0..8 {
         let thread = stage.thread();
@@ -81,7 +81,7 @@ fn what_was_applied_is_known_also_when_the_asker_has_gone() {
 
 #[test]
 fn a_link_in_the_place_of_a_workspace_leads_nowhere() {
-    let stage = Stage::playing(&format!("{WRITES}- text: never\n- text: Back.\n"));
+    let stage = ServeStage::playing(&format!("{WRITES}- text: never\n- text: Back.\n"));
     let (folder, aside) = (stage.repo.path().join("src"), stage.repo.path().join("aside"));
     let outside = stage.env.folder("outside");
     let before = tree_state(outside.path());
@@ -114,7 +114,7 @@ fn a_link_in_the_place_of_a_workspace_leads_nowhere() {
 
 #[test]
 fn a_thread_about_another_folder_is_seen_and_not_worked_on() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     let other = stage.env.folder("other").file("secret.txt", "theirs\n");
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n- text: again\n");
     let tape = tape.to_str().unwrap();
@@ -134,8 +134,8 @@ fn a_thread_about_another_folder_is_seen_and_not_worked_on() {
 #[test]
 fn a_server_whose_program_was_replaced_goes_on_with_its_own() {
     let finish = "- tool: finish\n  args: { summary: Written. }\n";
-    let model = ModelServer::play(Wire::Chat, &WRITES.replace("- text: Written.\n", finish));
-    let mut stage = Stage::new();
+    let model = ModelServer::play(WireFormat::Chat, &WRITES.replace("- text: Written.\n", finish));
+    let mut stage = ServeStage::new();
     let program = stage.env.work().join("holon");
     fs::copy(stage.env.binary(), &program).unwrap();
     stage.program = Some(program.clone());

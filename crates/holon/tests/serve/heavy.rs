@@ -4,7 +4,7 @@ use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::{Value, json};
 
 use crate::http::of;
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 const HEAVY: &str = "
 - tool: execute
@@ -23,7 +23,7 @@ const HEAVY: &str = "
 
 #[test]
 fn a_thread_outlives_changes_that_fit_no_patch() {
-    let stage = Stage::unsupervised(HEAVY);
+    let stage = ServeStage::unsupervised(HEAVY);
     let before = tree_state(stage.repo.path());
     let thread = stage.thread();
     let turn = || {

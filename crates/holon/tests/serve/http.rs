@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// An answer whose body is still to be read.
-pub(crate) struct Answer {
+pub(crate) struct TestHttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     body: BufReader<TcpStream>,
@@ -21,7 +21,7 @@ pub(crate) struct Answer {
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Event {
+pub(crate) struct TestSseEvent {
     pub(crate) id: Option<u64>,
     pub(crate) name: String,
     pub(crate) data: Value,
@@ -55,7 +55,13 @@ pub(crate) fn bearer(port: u16) -> String {
 }
 
 /// Sends a request, as the server's owner unless a header says otherwise.
-pub(crate) fn send(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+pub(crate) fn send(
+    port: u16,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> TestHttpResponse {
     let bearer = token(port).map(|token| format!("Bearer {token}"));
     let mut all = headers.to_vec();
     if let Some(bearer) =
@@ -67,7 +73,13 @@ pub(crate) fn send(port: u16, method: &str, path: &str, headers: &[(&str, &str)]
 }
 
 /// Sends a request with these headers and no others.
-pub(crate) fn send_as(port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+pub(crate) fn send_as(
+    port: u16,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> TestHttpResponse {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut text =
@@ -90,7 +102,7 @@ pub(crate) fn send_as(port: u16, method: &str, path: &str, headers: &[(&str, &st
         headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
     }
     let chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
-    Answer { status, headers, body, chunked, left: 0, text: Vec::new() }
+    TestHttpResponse { status, headers, body, chunked, left: 0, text: Vec::new() }
 }
 
 fn line(from: &mut impl BufRead) -> String {
@@ -99,7 +111,7 @@ fn line(from: &mut impl BufRead) -> String {
     line.trim_end().to_owned()
 }
 
-impl Answer {
+impl TestHttpResponse {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -118,7 +130,7 @@ impl Answer {
     }
 
     /// The next event; `None` when the stream ended.
-    pub(crate) fn next(&mut self) -> Option<Event> {
+    pub(crate) fn next(&mut self) -> Option<TestSseEvent> {
         loop {
             if let Some(end) = self.text.windows(2).position(|pair| pair == b"\n\n") {
                 let block: Vec<u8> = self.text.drain(..end + 2).collect();
@@ -133,7 +145,7 @@ impl Answer {
     }
 
     /// All events to the end of the stream.
-    pub(crate) fn events(mut self) -> Vec<Event> {
+    pub(crate) fn events(mut self) -> Vec<TestSseEvent> {
         assert_eq!(self.status, 200);
         std::iter::from_fn(|| self.next()).collect()
     }
@@ -164,9 +176,9 @@ impl Answer {
     }
 }
 
-fn parse(block: &str) -> Option<Event> {
+fn parse(block: &str) -> Option<TestSseEvent> {
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    Some(Event {
+    Some(TestSseEvent {
         id: field("id:").map(|id| id.parse().unwrap()),
         name: field("event:")?.to_owned(),
         data: serde_json::from_str(field("data:")?).unwrap(),
@@ -174,11 +186,11 @@ fn parse(block: &str) -> Option<Event> {
 }
 
 /// The events of one kind.
-pub(crate) fn of<'a>(events: &'a [Event], name: &str) -> Vec<&'a Event> {
+pub(crate) fn of<'a>(events: &'a [TestSseEvent], name: &str) -> Vec<&'a TestSseEvent> {
     events.iter().filter(|event| event.name == name).collect()
 }
 
 /// Everything the agent said, however it was cut.
-pub(crate) fn words(events: &[Event]) -> String {
+pub(crate) fn words(events: &[TestSseEvent]) -> String {
     of(events, "message").iter().map(|event| event.data["text"].as_str().unwrap()).collect()
 }

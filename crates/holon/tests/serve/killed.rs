@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::http::of;
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 const WORKS: &str = "
 - tool: execute
@@ -14,7 +14,7 @@ const WORKS: &str = "
 
 #[test]
 fn a_killed_server_loses_nothing_that_was_stored() {
-    let mut stage = Stage::playing(WORKS);
+    let mut stage = ServeStage::playing(WORKS);
     let thread = stage.thread();
     let mut stream = stage.post(&format!("/api/chat/{thread}"), json!({"message": "go"}));
     let mut seen = Vec::new();
@@ -43,7 +43,7 @@ fn a_killed_server_loses_nothing_that_was_stored() {
 
 #[test]
 fn a_server_that_is_asked_to_end_ends_its_turns_first() {
-    let mut stage = Stage::playing(WORKS);
+    let mut stage = ServeStage::playing(WORKS);
     let thread = stage.thread();
     let mut stream = stage.post(&format!("/api/chat/{thread}"), json!({"message": "go"}));
     while stream.next().unwrap().name != "message" {}
@@ -61,14 +61,14 @@ fn a_server_that_is_asked_to_end_ends_its_turns_first() {
 
 #[test]
 fn two_servers_do_not_share_a_folder() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let second = stage.env.holon(["serve", "--listen", "127.0.0.1:0"]).cwd(stage.repo.path()).run();
     assert!(second.stderr.contains("another server is running"), "{}", second.stderr);
 }
 
 #[test]
 fn idle_threads_cost_no_process() {
-    let mut stage = Stage::playing(WORKS);
+    let mut stage = ServeStage::playing(WORKS);
     let thread = stage.thread();
     let mut stream = stage.post(&format!("/api/chat/{thread}"), json!({"message": "go"}));
     while stream.next().unwrap().name != "message" {}
@@ -83,7 +83,7 @@ fn idle_threads_cost_no_process() {
 
 #[test]
 fn a_damaged_database_is_said_with_what_to_do() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     let garbage = "this was a database once ".repeat(400);
     stage.env.write(stage.env.state().join("holon/server/holon.db"), &garbage);
     for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["chat", "--list"]] {

@@ -8,34 +8,34 @@ use holon_testkit::{TestEnv, assert_unchanged, tree_state};
 use serde_json::{Value, json};
 
 use crate::http::of;
-use crate::stage::{BIN, Stage};
+use crate::stage::{BIN, ServeStage};
 
 /// A thread with a turn of its own for each of these commands.
-fn playing(commands: &[&str]) -> (Stage, String) {
+fn playing(commands: &[&str]) -> (ServeStage, String) {
     let turn =
         |command: &&str| format!("- tool: execute\n  args: {{ command: '{command}' }}\n- text: Done.\n");
-    let stage = Stage::unsupervised(&commands.iter().map(turn).collect::<String>());
+    let stage = ServeStage::unsupervised(&commands.iter().map(turn).collect::<String>());
     let thread = stage.thread();
     (stage, thread)
 }
 
 /// What the command of the next turn says.
-fn turn(stage: &Stage, thread: &str) -> String {
+fn turn(stage: &ServeStage, thread: &str) -> String {
     let events = stage.say(thread, "go", "build");
     of(&events, "tool_end")[0].data["output"].as_str().unwrap().to_owned()
 }
 
-fn apply(stage: &Stage, thread: &str) -> (u16, Value) {
+fn apply(stage: &ServeStage, thread: &str) -> (u16, Value) {
     let answer = stage.post(&format!("/api/threads/{thread}/apply"), json!({}));
     (answer.status, answer.json())
 }
 
-fn changed(stage: &Stage, thread: &str) -> Value {
+fn changed(stage: &ServeStage, thread: &str) -> Value {
     let diff = stage.get(&format!("/api/threads/{thread}/diff")).json();
     diff["files"].as_array().unwrap().iter().map(|file| file["path"].clone()).collect()
 }
 
-fn read(stage: &Stage, path: &str) -> Option<String> {
+fn read(stage: &ServeStage, path: &str) -> Option<String> {
     fs::read_to_string(stage.repo.path().join(path)).ok()
 }
 
@@ -58,8 +58,8 @@ fn files_the_agent_only_touched_stay_as_people_make_them() {
 
 #[test]
 fn nothing_that_people_put_in_the_way_is_removed() {
-    type Change = fn(&Path);
-    let cases: [(&str, &str, Change); 5] = [
+    type FolderChange = fn(&Path);
+    let cases: [(&str, &str, FolderChange); 5] = [
         ("rm -r src", "src/new.txt", |at| fs::write(at.join("src/new.txt"), "precious\n").unwrap()),
         ("mkdir d; echo x > d/x", "d", |at| fs::write(at.join("d"), "precious\n").unwrap()),
         ("mkdir d; echo x > d/x", "d", |at| symlink("src", at.join("d")).unwrap()),
@@ -125,7 +125,7 @@ fn a_change_that_was_put_back_and_made_again_belongs_to_the_last_turn() {
 #[test]
 fn a_file_that_became_unreadable_is_not_left_out() {
     // Nothing is unreadable for root.
-    let mut stage = Stage::new();
+    let mut stage = ServeStage::new();
     stage.env = TestEnv::as_ordinary(BIN);
     stage.repo = stage.env.repo().file("a.txt", "one\n").commit("first");
     let stage = stage

@@ -4,11 +4,11 @@ use holon_testkit::{assert_unchanged, tree_state};
 use serde_json::json;
 
 use crate::http::of;
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 #[test]
 fn build_approves_by_itself_and_nothing_reaches_the_workspace() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - tool: execute
   args: { command: echo made > made.txt && ls }
@@ -33,7 +33,7 @@ fn plan_refuses_with_the_words_people_expect() {
   args: { command: touch made.txt }
 - text: never asked for
 ";
-    let stage = Stage::playing(cassette);
+    let stage = ServeStage::playing(cassette);
     let before = tree_state(stage.repo.path());
     let thread = stage.thread();
     let events = stage.say(&thread, "执行 ls 命令", "plan");
@@ -47,7 +47,7 @@ fn plan_refuses_with_the_words_people_expect() {
 
 #[test]
 fn the_refusal_is_english_for_those_who_ask_for_it() {
-    let stage = Stage::playing("\n- tool: write_file\n  args: { path: x, content: y }\n");
+    let stage = ServeStage::playing("\n- tool: write_file\n  args: { path: x, content: y }\n");
     let thread = stage.thread();
     let headers = [("content-type", "application/json"), ("accept-language", "en-GB,en;q=0.9")];
     let body = json!({"message": "x", "mode": "plan"}).to_string();
@@ -59,7 +59,7 @@ fn the_refusal_is_english_for_those_who_ask_for_it() {
 
 #[test]
 fn a_refused_turn_leaves_a_conversation_that_goes_on_in_build() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - tool: edit_file
   args: { path: a.txt, old: one, new: uno }
@@ -82,7 +82,7 @@ fn a_refused_turn_leaves_a_conversation_that_goes_on_in_build() {
 
 #[test]
 fn three_commands_in_a_row() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - tool: execute
   args: { command: pwd }
@@ -101,7 +101,7 @@ fn three_commands_in_a_row() {
 
 #[test]
 fn every_call_of_a_reply_gets_its_own_decision() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - tools:
     - read_file: { path: a.txt }
@@ -135,7 +135,7 @@ fn a_turn_that_does_not_end_is_ended() {
         cassette += &format!("- tool: read_file\n  args: {{ path: a.txt, from_line: {} }}\n", n % 3 + 1);
     }
     // The supervisor would have stopped this long before.
-    let stage = Stage::unsupervised(&cassette);
+    let stage = ServeStage::unsupervised(&cassette);
     let events = stage.say(&stage.thread(), "read", "build");
     assert_eq!(of(&events, "error")[0].data["code"], "max_iterations");
     assert_eq!(of(&events, "round").len(), 50);
@@ -143,7 +143,7 @@ fn a_turn_that_does_not_end_is_ended() {
 
 #[test]
 fn an_invalid_mode_names_the_valid_ones() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let answer =
         stage.post(&format!("/api/chat/{}", stage.thread()), json!({"message": "x", "mode": "yolo"}));
     assert_eq!((answer.status, answer.header("content-type")), (422, Some("application/problem+json")));
@@ -153,7 +153,7 @@ fn an_invalid_mode_names_the_valid_ones() {
 
 #[test]
 fn a_thread_can_be_stricter_than_its_mode_and_never_wider() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - tool: execute
   args: { command: touch made.txt }
@@ -179,7 +179,7 @@ fn a_thread_can_be_stricter_than_its_mode_and_never_wider() {
 
 #[test]
 fn the_supervisors_report_asks_no_model() {
-    let stage = Stage::playing("- text: I was asked.\n");
+    let stage = ServeStage::playing("- text: I was asked.\n");
     let thread = stage.thread();
     let events = stage.say(&thread, "~supervisor", "build");
     assert!(of(&events, "round").is_empty(), "{events:#?}");

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use holon_testkit::collector::{Collector, Number};
+use holon_testkit::collector::{Collector, MetricNumber};
 use holon_testkit::wait_until;
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 /// Reads the text form strictly: every sample belongs to a family that was introduced before it, with help and type.
 fn scraped(text: &str) -> BTreeMap<String, f64> {
@@ -37,7 +37,7 @@ fn scraped(text: &str) -> BTreeMap<String, f64> {
 
 #[test]
 fn turns_and_runs_are_counted_by_mode() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     // Fails in every mode but plan.
     stage.scripted("exit 7");
     let collector = Collector::start();
@@ -47,7 +47,7 @@ fn turns_and_runs_are_counted_by_mode() {
         endpoint.iter().map(|(name, value)| (*name, value.as_str())).collect();
     variables.push(("HOLON_LOG", "json"));
     let mut stage = stage.with(&["--replay", tape.to_str().unwrap()], &variables);
-    let numbers = |stage: &Stage| {
+    let numbers = |stage: &ServeStage| {
         let answer = stage.get("/metrics");
         assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
         scraped(&answer.text())
@@ -103,7 +103,7 @@ fn turns_and_runs_are_counted_by_mode() {
     assert!(!body.contains("hello"), "{body}");
     let counted =
         collector.counts().into_iter().find(|c| c.name == "mode_invocations_total" && c.mode == "plan");
-    assert_eq!(counted.map(|count| count.number), Some(Number::Sum(2)));
+    assert_eq!(counted.map(|count| count.number), Some(MetricNumber::Sum(2)));
 
     // And so does the log.
     let lines = output

@@ -1,11 +1,11 @@
 //! The page over HTTP: its files, how long browsers may keep them, and what it may do.
 
 use crate::http::send;
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 #[test]
 fn the_page_comes_with_the_server() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let page = stage.get("/");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     assert_eq!(page.header("cache-control"), Some("no-cache"));
@@ -30,7 +30,7 @@ fn the_page_comes_with_the_server() {
 
 #[test]
 fn nothing_of_the_disk_is_served() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     for path in [
         "/sources.sha256",
         "/../Cargo.toml",

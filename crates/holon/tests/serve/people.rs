@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::http::of;
-use crate::stage::{Stage, checked};
+use crate::stage::{ServeStage, checked};
 
 const ASKS: &str = "
 - text: One thing.
@@ -16,7 +16,7 @@ const ASKS: &str = "
 #[test]
 fn questions_interrupt_in_both_modes() {
     for mode in ["plan", "build"] {
-        let mut stage = Stage::playing(ASKS);
+        let mut stage = ServeStage::playing(ASKS);
         let thread = stage.thread();
         let events = stage.say(&thread, "帮我选择一个方案", mode);
         let asked = of(&events, "interrupt");
@@ -51,7 +51,7 @@ fn questions_interrupt_in_both_modes() {
 
 #[test]
 fn calls_that_need_a_word_wait_for_it() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - tools:
     - execute: { command: echo yes > yes.txt }
@@ -79,7 +79,7 @@ fn calls_that_need_a_word_wait_for_it() {
 
 #[test]
 fn answers_that_nobody_asked_for_are_refused() {
-    let stage = Stage::playing(ASKS);
+    let stage = ServeStage::playing(ASKS);
     let thread = stage.thread();
     let events = stage.say(&thread, "choose", "build");
     let interrupt = of(&events, "interrupt")[0].data["id"].clone();
@@ -104,7 +104,7 @@ fn answers_that_nobody_asked_for_are_refused() {
 
 #[test]
 fn a_turn_that_was_taken_back_waits_for_nobody() {
-    let stage = Stage::playing(ASKS);
+    let stage = ServeStage::playing(ASKS);
     let thread = stage.thread();
     let events = stage.say(&thread, "choose", "build");
     let interrupt = &of(&events, "interrupt")[0].data["id"];
@@ -121,7 +121,7 @@ fn a_turn_that_was_taken_back_waits_for_nobody() {
 
 #[test]
 fn the_story_says_when_nobody_waits_for_an_answer_any_more() {
-    let stage = Stage::playing(ASKS);
+    let stage = ServeStage::playing(ASKS);
     let thread = stage.thread();
     let asked = stage.say(&thread, "choose", "build");
     let last = asked.iter().filter_map(|event| event.id).max().unwrap();
@@ -135,7 +135,7 @@ fn the_story_says_when_nobody_waits_for_an_answer_any_more() {
 
 #[test]
 fn a_new_message_takes_the_place_of_an_answer() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - tools:
     - ask_user: { questions: [{ question: Well? }] }
@@ -152,7 +152,7 @@ fn a_new_message_takes_the_place_of_an_answer() {
 
 #[test]
 fn uploads_can_be_read_and_are_listed_to_the_model() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - tool: execute
   args: { command: 'cat /holon/input/context/uploads/*' }
@@ -177,7 +177,7 @@ fn uploads_can_be_read_and_are_listed_to_the_model() {
 
 #[test]
 fn uploads_have_room_for_so_much_and_go_with_their_thread() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     let tape = stage.env.write("work/chat.yaml", "- text: Seen.\n- text: Again.\n");
     let stage = stage.with(&["--replay", tape.to_str().unwrap(), "--uploads-mb", "1"], &[]);
     let send = |bytes: usize| {

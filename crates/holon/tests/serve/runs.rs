@@ -6,11 +6,11 @@ use holon_testkit::wait_until;
 use serde_json::json;
 
 use crate::http::of;
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 #[test]
 fn a_flow_waits_at_its_gate_for_a_word() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     // Agents of the user's own are known by name.
     stage.scripted("echo new > new.txt; echo done > /holon/output/summary.md");
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
@@ -54,7 +54,7 @@ fn a_flow_waits_at_its_gate_for_a_word() {
 
 #[test]
 fn inv_19_a_spec_that_is_sent_is_kept_whole_or_refused_by_name() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     stage
         .scripted("echo done > /holon/output/summary.md; echo \\\"$GREETING\\\" > /holon/output/report.json");
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
@@ -91,7 +91,7 @@ fn inv_19_a_spec_that_is_sent_is_kept_whole_or_refused_by_name() {
 
 #[test]
 fn a_run_under_way_can_be_stopped() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     let agent = "name = \"sleeper\"\nkind = \"exec\"\ndescription = \"Sleeps\"\ncommand = [\"/bin/sleep\", \"600\"]\n";
     stage.env.write(stage.env.config().join("holon/agents/sleeper.toml"), agent);
     let tape = stage.env.write("work/chat.yaml", "- text: hi\n");
@@ -129,7 +129,7 @@ esac
 
 #[test]
 fn an_orchestration_runs_whole_and_is_assessed() {
-    let stage = Stage::new();
+    let stage = ServeStage::new();
     let task = |id: &str, mode: &str, on: &[&str]| json!({"id": id, "mode": mode, "goal": format!("TASK:{id}"), "acceptance": ["x"], "depends_on": on});
     let tasks = [task("one", "code", &[]), task("two", "code", &[]), task("look", "review", &["one", "two"])];
     stage.env.write(stage.repo.join("script/plan.json"), json!({ "tasks": tasks }).to_string());
@@ -195,7 +195,7 @@ fn an_orchestration_runs_whole_and_is_assessed() {
 
 #[test]
 fn what_a_client_may_not_choose() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let repo = stage.repo.path();
     let check = |body: serde_json::Value, status: u16| {
         let answer = stage.post("/api/runs", body.clone());

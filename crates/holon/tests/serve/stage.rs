@@ -3,17 +3,17 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use holon_testkit::{Running, TestEnv, Workspace};
+use holon_testkit::{RunningCommand, TestEnv, TestWorkspace};
 use serde_json::{Value, json};
 
-use crate::http::{self, Answer, Event};
+use crate::http::{self, TestHttpResponse, TestSseEvent};
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
-pub(crate) struct Stage {
+pub(crate) struct ServeStage {
     pub(crate) env: TestEnv,
-    pub(crate) repo: Workspace,
-    pub(crate) server: Option<Running>,
+    pub(crate) repo: TestWorkspace,
+    pub(crate) server: Option<RunningCommand>,
     pub(crate) port: u16,
     /// What is started instead of the program under test.
     pub(crate) program: Option<PathBuf>,
@@ -21,7 +21,7 @@ pub(crate) struct Stage {
     variables: Vec<(String, String)>,
 }
 
-impl Stage {
+impl ServeStage {
     /// A server that answers from a cassette.
     pub(crate) fn playing(cassette: &str) -> Self {
         Self::new().play(cassette)
@@ -91,11 +91,11 @@ impl Stage {
         drop(self.server.take().unwrap().kill());
     }
 
-    pub(crate) fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> TestHttpResponse {
         http::send(self.port, "GET", path, &[], b"")
     }
 
-    pub(crate) fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: Value) -> TestHttpResponse {
         let headers = [("content-type", "application/json")];
         http::send(self.port, "POST", path, &headers, body.to_string().as_bytes())
     }
@@ -108,12 +108,12 @@ impl Stage {
     }
 
     /// Says something and hears everything that comes of it.
-    pub(crate) fn say(&self, thread: &str, message: &str, mode: &str) -> Vec<Event> {
+    pub(crate) fn say(&self, thread: &str, message: &str, mode: &str) -> Vec<TestSseEvent> {
         let body = json!({"message": message, "mode": mode});
         checked(self.post(&format!("/api/chat/{thread}"), body).events())
     }
 
-    pub(crate) fn events(&self, thread: &str, after: u64) -> Vec<Event> {
+    pub(crate) fn events(&self, thread: &str, after: u64) -> Vec<TestSseEvent> {
         checked(self.get(&format!("/api/chat/{thread}/events?after={after}")).events())
     }
 
@@ -123,7 +123,7 @@ impl Stage {
 }
 
 /// What is true of every stream: numbers without gaps, and one `done` at the end.
-pub(crate) fn checked(events: Vec<Event>) -> Vec<Event> {
+pub(crate) fn checked(events: Vec<TestSseEvent>) -> Vec<TestSseEvent> {
     let done = events.iter().filter(|event| event.name == "done").count();
     assert!(done == 1 && events.last().unwrap().name == "done", "{events:#?}");
     let ids: Vec<u64> = events.iter().filter_map(|event| event.id).collect();

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use serde_json::json;
 
 use crate::http::{bearer, of, send};
-use crate::stage::{Stage, checked};
+use crate::stage::{ServeStage, checked};
 
 const SLOW: &str = "
 - reply: [{ text: 'a ' }, { delay: 120ms }, { text: 'b ' }, { delay: 120ms }, { text: 'c ' }, { delay: 120ms }, { text: d }]
@@ -15,7 +15,7 @@ const SLOW: &str = "
 
 #[test]
 fn inv_14_one_done_ends_every_stream() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - error: { kind: auth, message: no key }
 - tool: execute
@@ -39,7 +39,7 @@ fn inv_14_one_done_ends_every_stream() {
 
 #[test]
 fn whoever_comes_back_sees_every_event_once() {
-    let stage = Stage::playing(SLOW);
+    let stage = ServeStage::playing(SLOW);
     let thread = stage.thread();
     let mut first = stage.post(&format!("/api/chat/{thread}"), json!({"message": "go"}));
     let mut seen = Vec::new();
@@ -60,7 +60,7 @@ fn whoever_comes_back_sees_every_event_once() {
 
 #[test]
 fn one_turn_at_a_time_and_it_can_be_stopped() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - reply: [{ text: begun }, { delay: 30s }, { text: never }]
 - text: next
@@ -83,7 +83,7 @@ fn one_turn_at_a_time_and_it_can_be_stopped() {
 
 #[test]
 fn a_turn_can_be_stopped_as_soon_as_it_is_seen() {
-    let stage = Stage::playing("- reply: [{ delay: 50s }, { text: never }]\n");
+    let stage = ServeStage::playing("- reply: [{ delay: 50s }, { text: never }]\n");
     for _ in 0..10 {
         let path = format!("/api/chat/{}", stage.thread());
         let mut stream = stage.post(&path, json!({"message": "go"}));
@@ -96,7 +96,7 @@ fn a_turn_can_be_stopped_as_soon_as_it_is_seen() {
 
 #[test]
 fn a_reader_who_does_not_read_slows_nobody() {
-    let stage = Stage::playing(&format!("- text: '{}'\n", "lots of words ".repeat(20_000)));
+    let stage = ServeStage::playing(&format!("- text: '{}'\n", "lots of words ".repeat(20_000)));
     let thread = stage.thread();
     // Asks, and never reads a byte of the answer.
     let body = json!({"message": "go"}).to_string();
@@ -121,7 +121,7 @@ fn a_reader_who_does_not_read_slows_nobody() {
 
 #[test]
 fn a_title_comes_beside_the_answer() {
-    let stage = Stage::playing("- text: hi\n- text: again\n");
+    let stage = ServeStage::playing("- text: hi\n- text: again\n");
     let thread = stage.thread();
     stage.say(&thread, "\n  Fix the login page\nplease", "build");
     assert!(holon_testkit::wait_until(std::time::Duration::from_secs(10), || {
@@ -136,7 +136,7 @@ fn a_title_comes_beside_the_answer() {
 
 #[test]
 fn everything_decided_is_in_the_audit_log() {
-    let stage = Stage::playing(
+    let stage = ServeStage::playing(
         "
 - tools:
     - read_file: { path: a.txt }
@@ -170,7 +170,7 @@ fn everything_decided_is_in_the_audit_log() {
 
 #[test]
 fn turns_that_are_known_need_not_be_read_again() {
-    let stage = Stage::playing("- text: one\n- text: two\n- text: three\n");
+    let stage = ServeStage::playing("- text: one\n- text: two\n- text: three\n");
     let thread = stage.thread();
     for word in ["a", "b", "c"] {
         stage.say(&thread, word, "plan");

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::http::{Event, of};
-use crate::stage::Stage;
+use crate::http::{TestSseEvent, of};
+use crate::stage::ServeStage;
 
 /// Its check is red until `src/a.txt` says good.
-fn stage() -> Stage {
-    let stage = Stage::new();
+fn stage() -> ServeStage {
+    let stage = ServeStage::new();
     let makefile = "test:\n\t@grep -q good src/a.txt || { echo 'not ok 1 - a is good'; exit 1; }\n";
     for (name, text) in [("Makefile", makefile), ("src/a.txt", "bad\n")] {
         stage.env.write(stage.repo.path().join(name), text);
@@ -16,7 +16,7 @@ fn stage() -> Stage {
 }
 
 /// The same for somebody who wants more than words.
-fn adaptive() -> Stage {
+fn adaptive() -> ServeStage {
     let stage = stage();
     stage.env.write(stage.env.config().join("holon/config.toml"), "[supervisor]\nlevel = 'adaptive'\n");
     stage
@@ -35,11 +35,11 @@ fn stuck() -> String {
     format!("{}{REPAIRED}", AGAIN.repeat(10))
 }
 
-fn reasons(events: &[Event]) -> Vec<&str> {
+fn reasons(events: &[TestSseEvent]) -> Vec<&str> {
     of(events, "supervisor").iter().map(|e| e.data["record"]["reason"].as_str().unwrap()).collect()
 }
 
-fn graphs(events: &[Event]) -> Vec<&Value> {
+fn graphs(events: &[TestSseEvent]) -> Vec<&Value> {
     of(events, "graph").iter().map(|e| &e.data["graph"]).filter(|graph| graph.is_object()).collect()
 }
 
@@ -49,7 +49,7 @@ fn a_stuck_turn_is_taken_over_and_told_about() {
     let thread = stage.thread();
     let events = stage.say(&thread, "Fix src/a.txt", "build");
     assert!(reasons(&events).contains(&"takeover:tool_repeat_fail"), "{:?}", reasons(&events));
-    assert_eq!(of(&events, "error"), [] as [&Event; 0], "{events:#?}");
+    assert_eq!(of(&events, "error"), [] as [&TestSseEvent; 0], "{events:#?}");
     let plans = graphs(&events);
     let (first, last) = (plans.first().unwrap(), plans.last().unwrap());
     assert!(first["nodes"].as_object().unwrap().len() >= 3, "{first:#}");

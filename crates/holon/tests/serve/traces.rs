@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use holon_testkit::collector::{Collector, Received};
+use holon_testkit::collector::{Collector, ReceivedSpan};
 use holon_testkit::wait_until;
 use serde_json::{Value, json};
 
 use crate::http;
-use crate::stage::Stage;
+use crate::stage::ServeStage;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN: &str = "00f067aa0ba902b7";
@@ -15,8 +15,8 @@ const SPAN: &str = "00f067aa0ba902b7";
 const STARTER: &str = "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-01";
 
 /// A server with a collector, an agent that plans, and a cassette that says hi.
-fn stage(collector: &Collector) -> Stage {
-    let stage = Stage::new();
+fn stage(collector: &Collector) -> ServeStage {
+    let stage = ServeStage::new();
     let script = "printf '# Goal\\nx\\n# Context\\nx\\n# Steps\\nx\\n# Risks\\nx\\n# Verification\\nx\\n' > /holon/output/plan.md";
     let agent = format!(
         "name = \"scripted\"\nkind = \"exec\"\ndescription = \"A script\"\ncommand = [\"/bin/sh\", \"-c\", \"\"\"{}\"\"\"]\n",
@@ -31,7 +31,7 @@ fn stage(collector: &Collector) -> Stage {
 }
 
 /// Asks with the headers of a trace.
-fn asked(stage: &Stage, path: &str, body: &Value, flags: &str) -> http::Answer {
+fn asked(stage: &ServeStage, path: &str, body: &Value, flags: &str) -> http::TestHttpResponse {
     let parent = format!("00-{TRACE}-{SPAN}-{flags}");
     let headers = [
         ("content-type", "application/json"),
@@ -42,7 +42,7 @@ fn asked(stage: &Stage, path: &str, body: &Value, flags: &str) -> http::Answer {
 }
 
 /// Starts a run and waits for its end.
-fn run(stage: &Stage, mode: &str, flags: &str) {
+fn run(stage: &ServeStage, mode: &str, flags: &str) {
     let body = json!({"workspace": stage.repo.path(), "goal": "x", "mode": mode, "agent": "scripted"});
     let started = asked(stage, "/api/runs", &body, flags).json();
     let id = started["id"].as_str().unwrap_or_else(|| panic!("{started}")).to_owned();
@@ -51,7 +51,7 @@ fn run(stage: &Stage, mode: &str, flags: &str) {
 }
 
 /// Ends the server, which sends everything first; gives what it said.
-fn over(stage: &mut Stage) -> String {
+fn over(stage: &mut ServeStage) -> String {
     let server = stage.server.take().unwrap();
     server.signal(rustix::process::Signal::TERM);
     let output = server.wait();
@@ -59,7 +59,7 @@ fn over(stage: &mut Stage) -> String {
     output.stderr
 }
 
-fn named<'a>(spans: &'a [Received], name: &str) -> &'a Received {
+fn named<'a>(spans: &'a [ReceivedSpan], name: &str) -> &'a ReceivedSpan {
     spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("{name}: {spans:#?}"))
 }
 
@@ -99,7 +99,7 @@ fn who_does_not_ask_for_a_trace_gets_one_of_their_own_and_who_wants_none_gets_no
     // They are counted all the same.
     let counts = collector.counts();
     let plan = counts.iter().find(|c| c.name == "mode_invocations_total" && c.mode == "plan").unwrap();
-    assert_eq!(plan.number, holon_testkit::collector::Number::Sum(3));
+    assert_eq!(plan.number, holon_testkit::collector::MetricNumber::Sum(3));
 }
 
 #[test]

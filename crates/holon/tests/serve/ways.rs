@@ -6,11 +6,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use holon_testkit::{Identity, ORDINARY_UID, current_test, for_each_identity, skip_security};
+use holon_testkit::{ORDINARY_UID, TestIdentity, current_test, for_each_identity, skip_security};
 use serde_json::json;
 
 use crate::http::{learn, send, send_as, token};
-use crate::stage::{BIN, Stage};
+use crate::stage::{BIN, ServeStage};
 
 /// What an answer holds that only the owner may see.
 const SECRET: &str = "only-for-its-owner";
@@ -26,7 +26,7 @@ fn raw(port: u16, request: &str) -> String {
 }
 
 /// A thread whose name gives away that somebody could read the owner's threads.
-fn owned(stage: &Stage) -> String {
+fn owned(stage: &ServeStage) -> String {
     let thread = stage.thread();
     stage.say(&thread, SECRET, "plan");
     let list = stage.get("/api/threads").text();
@@ -34,7 +34,7 @@ fn owned(stage: &Stage) -> String {
     thread
 }
 
-fn cookie(stage: &Stage) -> String {
+fn cookie(stage: &ServeStage) -> String {
     let answer = send(stage.port, "POST", "/api/session", &[], b"");
     assert_eq!(answer.status, 204);
     let set = answer.header("set-cookie").unwrap().to_owned();
@@ -42,7 +42,7 @@ fn cookie(stage: &Stage) -> String {
     set.split(';').next().unwrap().to_owned()
 }
 
-/// One way to try, as the lines of a request behind `Connection: close`.
+/// One way to try, as the lines of a request behind `ForgeConnection: close`.
 struct WayIn {
     name: &'static str,
     line: String,
@@ -160,7 +160,7 @@ fn ways(port: u16, token: &str, cookie: &str, thread: &str) -> Vec<WayIn> {
         way(
             "a form that says nothing",
             &apply,
-            &all(&["content-type: application/x-www-form-urlencoded", &signed, "content-length: 3"]),
+            &all(&["content-type: application/x-www-form-urlencoded", &signed, "content-length: 0"]),
         ),
         way(
             "a web socket of another page",
@@ -206,7 +206,7 @@ fn leads_in(answer: &str) -> bool {
 
 #[test]
 fn no_request_without_the_token_leads_in() {
-    let stage = Stage::playing(&format!("- text: {SECRET}\n"));
+    let stage = ServeStage::playing(&format!("- text: {SECRET}\n"));
     let thread = owned(&stage);
     let (token, cookie) = (token(stage.port).unwrap(), cookie(&stage));
     let right = [("cookie", cookie.as_str())];
@@ -227,7 +227,7 @@ fn no_request_without_the_token_leads_in() {
 
 #[test]
 fn what_is_over_leads_in_no_more() {
-    let mut stage = Stage::playing(&format!("- text: {SECRET}\n"));
+    let mut stage = ServeStage::playing(&format!("- text: {SECRET}\n"));
     owned(&stage);
     let (old, cookie) = (token(stage.port).unwrap(), cookie(&stage));
     let ask = |port: u16, header: (&str, &str)| send_as(port, "GET", "/api/threads", &[header], b"").status;
@@ -261,7 +261,7 @@ fn what_is_over_leads_in_no_more() {
 
 #[test]
 fn the_token_is_on_no_command_line_and_for_nobody_elses_eyes() {
-    let stage = Stage::playing("- text: hi\n");
+    let stage = ServeStage::playing("- text: hi\n");
     let token = token(stage.port).unwrap();
     let pid = stage.server.as_ref().unwrap().pid();
     for what in ["cmdline", "environ"] {
@@ -297,7 +297,7 @@ fn as_somebody_else(script: &str, words: &[&str]) -> String {
 
 #[test]
 fn another_user_of_the_machine_gets_nowhere_even_with_the_token() {
-    if Identity::current() != Identity::Root {
+    if TestIdentity::current() != TestIdentity::Root {
         return skip_security(&current_test(), "only root can play another user");
     }
     for_each_identity(BIN, |env| {
@@ -377,8 +377,9 @@ fn an_agent_with_the_hosts_network_does_not_get_in() {
              ask POST /api/runs\n\
              ask GET '/?ticket=0'\n\
              ask GET /api/threads $'cookie: holon_session_{port}=0000000000000000\\r\\n'\n\
-             cat '{folder}/token' '{folder}/holon.db' /proc/*/environ /proc/*/cmdline /proc/*/fd/* 2>&1 </dev/null | head -c 200000\n\
-             find / -xdev -name token -readable -exec cat {{}} + 2>/dev/null | head -c 20000\n\
+             cat '{folder}/token' '{folder}/holon.db' /proc/*/environ /proc/*/cmdline 2>&1 </dev/null | head -c 200000\n\
+             for open in /proc/[0-9]*/fd/*; do [ -f \"$open\" ] && head -c 20000 \"$open\"; done 2>&1 </dev/null | head -c 200000\n\
+             find / -xdev -name token -type f -readable -exec cat {{}} + 2>/dev/null | head -c 20000\n\
              }} > /holon/output/tried.txt 2>&1\n\
              echo done > /holon/output/summary.md\n",
             folder = server_folder.display(),

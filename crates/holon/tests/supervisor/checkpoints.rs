@@ -7,14 +7,14 @@ use std::time::Duration;
 use holon_testkit::wait_until;
 use serde_json::Value;
 
-use crate::scene::{CHECK, FINISH, REPAIR, Scene, exec, times, turns, write};
+use crate::scene::{CHECK, FINISH, REPAIR, SupervisedRunScene, exec, times, turns, write};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// shows: user_checkpoint, checkpoint_resumed, message
 #[test]
 fn a_stopped_run_goes_on_with_what_a_person_says() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let first =
         turns(&[write("docs/new.md", "kept"), exec("chmod +x Makefile; ln -s a.txt src/link; rm docs/c.md")]);
     let heard = "- { expect: { last: [goes on, write the word good] }, tool: read_file, args: { path: docs/new.md } }\n";
@@ -48,7 +48,7 @@ fn a_stopped_run_goes_on_with_what_a_person_says() {
 
 #[test]
 fn a_stopped_run_with_a_red_check_asks_a_person_and_is_not_applied_unasked() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let lost = format!("- {}\n{}", write("src/b.txt", "kept"), times(30, &exec(CHECK)));
     let stopped = scene.play("Fix src/a.txt", &lost, &["--check", CHECK]);
     stopped.assert(2, &["recovery_budget:rounds"]);
@@ -60,7 +60,7 @@ fn a_stopped_run_with_a_red_check_asks_a_person_and_is_not_applied_unasked() {
 /// shows: kill_minus_nine
 #[test]
 fn a_killed_run_goes_on_from_its_last_round() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let first = turns(&[write("docs/new.md", "kept"), exec("echo ready > /holon/output/ready; sleep 60")]);
     let file = scene.env.write("work/turns.yaml", &first);
     let running = scene.call("Fix src/a.txt", &[]).arg("--replay").arg(&file).spawn();
@@ -77,7 +77,7 @@ fn a_killed_run_goes_on_from_its_last_round() {
 /// shows: outdated_base
 #[test]
 fn a_file_that_changed_meanwhile_is_not_overwritten() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let lost = format!("- {}\n{}", write("docs/c.md", "mine"), times(30, &exec(CHECK)));
     scene.play("Fix src/a.txt", &lost, &[]).assert(2, &[]);
     scene.put("docs/c.md", "theirs\n");
@@ -86,7 +86,7 @@ fn a_file_that_changed_meanwhile_is_not_overwritten() {
 
 #[test]
 fn a_flow_whose_last_step_stopped_goes_on_with_that_step() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let plan = "- tool: report_plan\n  args: { goal: g, context: c, steps: [{ id: one, title: t, detail: d }], risks: [r], verification: v }\n";
     scene.env.write("work/turns.plan.yaml", format!("{plan}{FINISH}"));
     let first = turns(&[write("docs/new.md", "kept")]);

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use holon_testkit::wait_until;
 
-use crate::scene::{FINISH, REPAIR, Scene, exec, read, turns};
+use crate::scene::{FINISH, REPAIR, SupervisedRunScene, exec, read, turns};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// shows: user_force_takeover
 #[test]
 fn a_person_can_have_the_supervisor_take_over() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let waits =
         exec("echo ready > /holon/output/ready; while test ! -e /holon/output/go; do sleep 0.05; done");
     let script = format!("{}{REPAIR}{FINISH}", turns(&[read("src/a.txt"), waits, read("src/b.txt")]));

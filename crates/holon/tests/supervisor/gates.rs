@@ -1,11 +1,11 @@
 //! Done means checked.
 
-use crate::scene::{CHECK, FINISH, Scene, exec, read, turns, write};
+use crate::scene::{CHECK, FINISH, SupervisedRunScene, exec, read, turns, write};
 
 /// shows: verification_not_yet, verification_accepted
 #[test]
 fn who_is_done_and_right_is_not_asked_to_show_it() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let played =
         scene.play("Fix src/a.txt", &format!("{}{FINISH}", turns(&[write("src/a.txt", "good")])), &[]);
     played.assert(0, &["recover:check"]);
@@ -18,7 +18,7 @@ fn who_is_done_and_right_is_not_asked_to_show_it() {
 /// shows: unverified
 #[test]
 fn the_second_time_it_ends_unverified() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let wrong = turns(&[write("src/a.txt", "still bad")]);
     let played = scene.play("Fix src/a.txt", &format!("{wrong}{FINISH}{FINISH}"), &[]);
     played.assert(2, &["verification:not_yet", "verification:unverified"]);
@@ -28,7 +28,7 @@ fn the_second_time_it_ends_unverified() {
 /// shows: red_before
 #[test]
 fn what_was_red_before_is_nobodys_fault() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     scene.put("Makefile", "test:\n\t@echo 'not ok 1 - legacy dates'; exit 1\n");
     let other = turns(&[exec(CHECK), write("src/b.txt", "more"), exec(CHECK)]);
     let played = scene.play("Write more into src/b.txt", &format!("{other}{FINISH}"), &[]);
@@ -43,7 +43,7 @@ fn what_was_red_before_is_nobodys_fault() {
 /// shows: unknown_runner
 #[test]
 fn a_runner_nobody_knows_counts_by_what_the_agent_goes_by() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     std::fs::remove_file(scene.repo.join("Makefile")).unwrap();
     scene.put("verify", "grep -q good src/a.txt || { echo 'error: a is not good'; exit 1; }\n");
     let wrong = [write("src/a.txt", "worse"), exec("sh verify")];
@@ -55,7 +55,7 @@ fn a_runner_nobody_knows_counts_by_what_the_agent_goes_by() {
 /// shows: check_failed
 #[test]
 fn a_check_the_user_asked_for_fails_the_run() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let wrong = turns(&[write("src/a.txt", "still bad"), exec(CHECK)]);
     let played = scene.play("Fix src/a.txt", &format!("{wrong}{FINISH}{FINISH}"), &["--check", CHECK]);
     played.assert(1, &["verification:not_yet", "verification:unverified"]);
@@ -64,7 +64,7 @@ fn a_check_the_user_asked_for_fails_the_run() {
 /// shows: cannot_check
 #[test]
 fn a_check_that_is_not_there_is_not_demanded() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     scene.put("tox.ini", "[testenv]\n");
     let script = turns(&[write("src/a.txt", "good"), exec("tox")]);
     let played = scene.play("Fix src/a.txt", &format!("{script}{FINISH}"), &[]);
@@ -75,7 +75,7 @@ fn a_check_that_is_not_there_is_not_demanded() {
 /// shows: look_first
 #[test]
 fn who_is_done_without_having_done_anything_is_looked_after() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let idle = turns(&[read("src/a.txt")]);
     let heard = "- { expect: { last: ['Not verified', 'a is good', 'Next step'] }, tool: write_file, args: { path: src/a.txt, content: good } }\n";
     let script = format!("{idle}{FINISH}{heard}- {}\n{FINISH}", exec(CHECK));
@@ -90,7 +90,7 @@ fn who_is_done_without_having_done_anything_is_looked_after() {
 /// shows: gave_up
 #[test]
 fn who_gives_up_is_told_once_what_is_left() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let gives_up = "- { tool: finish, args: { summary: It cannot be done., status: failed } }\n";
     let script = format!("- {}\n{gives_up}{gives_up}", exec(CHECK));
     let played = scene.play("Fix src/a.txt", &script, &[]);
@@ -105,7 +105,7 @@ fn who_gives_up_is_told_once_what_is_left() {
 /// shows: weakened_tests
 #[test]
 fn a_test_that_was_weakened_proves_nothing() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     scene.put("Makefile", "test:\n\t@sh tests/test_a.sh\n");
     scene.put("tests/test_a.sh", "grep -q good src/a.txt || { echo 'FAIL: a is good'; exit 1; }\n");
     let weaken = [exec(CHECK), write("tests/test_a.sh", "true"), exec(CHECK)];
@@ -119,7 +119,7 @@ fn a_test_that_was_weakened_proves_nothing() {
 /// shows: luck
 #[test]
 fn a_check_that_passes_by_luck_proves_nothing() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let flaky =
         "test:\n\t@test -e /tmp/again || { touch /tmp/again; echo 'not ok 1 - it is stable'; exit 1; }\n";
     scene.put("Makefile", flaky);
@@ -134,7 +134,7 @@ fn a_check_that_passes_by_luck_proves_nothing() {
 /// shows: background_job
 #[test]
 fn what_a_background_job_changes_counts() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let job = "{ tool: execute, args: { command: 'while test ! -e /tmp/go; do sleep 0.02; done; echo worse > src/a.txt', background: true } }".to_owned();
     let wait = "{ tool: job, args: { job: 1, wait: 20 } }".to_owned();
     let go = "{ tools: [{ execute: { command: touch /tmp/go } }, { job: { job: 1, wait: 20 } }] }".to_owned();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scene::{CHECK, FINISH, REPAIR, Scene, exec, times};
+use crate::scene::{CHECK, FINISH, REPAIR, SupervisedRunScene, exec, times};
 
 fn script() -> String {
     format!("{}{REPAIR}{FINISH}", times(10, &exec(CHECK)))
@@ -16,7 +16,7 @@ fn asked(folder: &std::path::Path) -> String {
 /// shows: off, shadow_flag, shadow_env, shadow_key, shadow_diagnostic
 #[test]
 fn a_shadow_changes_nothing_the_model_sees() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let off = scene.play("Fix src/a.txt", &script(), &["--supervisor", "off"]);
     off.assert(0, &[]);
     assert_eq!(off.supervisor()["takeovers"], 0);
@@ -42,9 +42,9 @@ fn a_shadow_changes_nothing_the_model_sees() {
 /// shows: spec_level, project_level
 #[test]
 fn flag_beats_spec_beats_project() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     scene.put("holon.toml", "[supervisor]\nlevel = 'strict'\n");
-    let level = |played: &crate::scene::Played| -> Value { played.supervisor()["level"].clone() };
+    let level = |played: &crate::scene::SupervisedPlay| -> Value { played.supervisor()["level"].clone() };
     let script =
         "- { tool: read_file, args: { path: src/a.txt } }\n- { text: It says bad. }\n".to_owned() + FINISH;
     assert_eq!(level(&scene.play("Fix src/a.txt", &script, &[])), "strict");

@@ -1,11 +1,11 @@
 //! What may be denied, and what may not.
 
-use crate::scene::{CHECK, FINISH, REPAIR, Scene, exec, read, times, turns, write};
+use crate::scene::{CHECK, FINISH, REPAIR, SupervisedRunScene, exec, read, times, turns, write};
 
 /// shows: futile
 #[test]
 fn only_what_is_proven_futile_is_denied_and_only_once() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let lost = times(9, &exec("cat absent"));
     let played = scene.play("Fix src/a.txt", &format!("{lost}{REPAIR}{FINISH}"), &[]);
     played.assert(0, &["notice:tool_repeat_fail", "advice:tool_repeat_fail", "gate:block"]);
@@ -19,7 +19,7 @@ fn only_what_is_proven_futile_is_denied_and_only_once() {
 /// shows: retry_after_a_change
 #[test]
 fn a_check_after_a_change_is_never_denied() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let tries: Vec<String> =
         (0..9).flat_map(|i| [write("src/a.txt", &format!("try {i}")), exec(CHECK)]).collect();
     let played = scene.play("Fix src/a.txt", &format!("{}{REPAIR}{FINISH}", turns(&tries)), &[]);
@@ -30,7 +30,7 @@ fn a_check_after_a_change_is_never_denied() {
 /// shows: strict, graph_at_round_1, milestone
 #[test]
 fn strict_has_a_plan_and_wants_proof_on_the_way() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let mut early = vec![write("src/a.txt", "good")];
     early.extend((0..5).map(|i| write(&format!("src/n{i}.txt"), "x")));
     let played = scene.play(
@@ -46,7 +46,7 @@ fn strict_has_a_plan_and_wants_proof_on_the_way() {
 /// shows: contract_block, contract_warn
 #[test]
 fn steps_are_closed_only_where_that_is_asked_for() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     scene.put("holon.toml", "[supervisor]\nlevel = 'strict'\ncontracts = 'enforce'\n");
     let beside = "{ tool: grep, args: { pattern: good } }".to_owned();
     let early =
@@ -65,7 +65,7 @@ fn steps_are_closed_only_where_that_is_asked_for() {
 /// shows: engine_fail_safe
 #[test]
 fn an_engine_error_is_said() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     scene.env.leave_unverified("its secret tears the log of events apart");
     // A secret that looks like the engine's own words cannot be cleaned out of them.
     let file = scene.env.write("work/turns.yaml", format!("{REPAIR}{FINISH}"));

@@ -1,6 +1,6 @@
 //! Taking over, handing back, and the end of patience.
 
-use crate::scene::{CHECK, FINISH, REPAIR, Scene, exec, read, times, turns};
+use crate::scene::{CHECK, FINISH, REPAIR, SupervisedRunScene, exec, read, times, turns};
 
 fn lost() -> String {
     times(10, &exec(CHECK))
@@ -9,7 +9,7 @@ fn lost() -> String {
 /// shows: notice, advice, takeover, handoff_pending, cooldown, free, extension
 #[test]
 fn a_repaired_run_is_handed_back() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     for at in 0..8 {
         scene.put(format!("docs/n{at}.md"), &format!("{at}\n"));
     }
@@ -43,7 +43,7 @@ fn a_repaired_run_is_handed_back() {
 /// shows: token_budget
 #[test]
 fn a_takeover_may_use_a_part_of_the_tokens() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     // Thirty percent of forty rounds with a full window, and no more.
     let costly = "{ tool: execute, args: { command: make test }, usage: { input: 700000, output: 5 } }";
     let played = scene.play("Fix src/a.txt", &times(20, costly), &["--max-rounds", "40"]);
@@ -53,7 +53,7 @@ fn a_takeover_may_use_a_part_of_the_tokens() {
 /// shows: strong_hint, unsafe_git
 #[test]
 fn a_broken_repository_is_settled_first() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let breaks = exec("echo x > .git/MERGE_HEAD; printf \"<<<<<<< a\\n=======\\n>>>>>>> b\\n\" > src/b.txt");
     let played = scene.play("Fix src/a.txt", &format!("- {breaks}\n{}", times(30, &exec(CHECK))), &[]);
     played.assert(2, &["recover:strong_hint"]);

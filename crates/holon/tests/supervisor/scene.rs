@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holon_host::recording::{Record, Recording};
-use holon_testkit::{Invocation, Output, TestEnv, Workspace};
+use holon_host::recording::{SupervisorRecording, TimelineRecord};
+use holon_testkit::{CommandEnd, Invocation, TestEnv, TestWorkspace};
 use serde_json::Value;
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
 
-/// The check of [`Scene::repo`]: red until `src/a.txt` says good.
+/// The check of [`SupervisedRunScene::repo`]: red until `src/a.txt` says good.
 pub(crate) const CHECK: &str = "make test";
 
 /// Turns that repair it.
@@ -23,20 +23,20 @@ pub(crate) const REPAIR: &str = "
 /// The last turn.
 pub(crate) const FINISH: &str = "- { tool: finish, args: { summary: Done. } }\n";
 
-pub(crate) struct Scene {
+pub(crate) struct SupervisedRunScene {
     pub(crate) env: TestEnv,
-    pub(crate) repo: Workspace,
+    pub(crate) repo: TestWorkspace,
 }
 
 /// What a run left.
-pub(crate) struct Played {
-    pub(crate) output: Output,
+pub(crate) struct SupervisedPlay {
+    pub(crate) output: CommandEnd,
     pub(crate) manifest: Value,
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<TimelineRecord>,
     pub(crate) folder: PathBuf,
 }
 
-impl Scene {
+impl SupervisedRunScene {
     pub(crate) fn new() -> Self {
         let env = TestEnv::new(BIN);
         let makefile = "test:\n\t@grep -q good src/a.txt || { echo 'not ok 1 - a is good'; exit 1; }\n";
@@ -57,7 +57,7 @@ impl Scene {
 
     /// Plays turns as the model of a run.
     #[track_caller]
-    pub(crate) fn play(&self, goal: &str, turns: &str, more: &[&str]) -> Played {
+    pub(crate) fn play(&self, goal: &str, turns: &str, more: &[&str]) -> SupervisedPlay {
         let file = self.env.write("work/turns.yaml", turns);
         let output = self.call(goal, more).arg("--replay").arg(file).run();
         self.last(output)
@@ -65,12 +65,12 @@ impl Scene {
 
     /// The run that was made last, with its decisions replayed.
     #[track_caller]
-    pub(crate) fn last(&self, output: Output) -> Played {
+    pub(crate) fn last(&self, output: CommandEnd) -> SupervisedPlay {
         let folder = self.newest();
         let manifest = fs::read(folder.join("output/manifest.json")).expect("a manifest");
         let manifest = serde_json::from_slice(&manifest).expect("JSON");
         let records = verified(&folder.join("evidence/events.jsonl"));
-        Played { output, manifest, records, folder }
+        SupervisedPlay { output, manifest, records, folder }
     }
 
     pub(crate) fn newest(&self) -> PathBuf {
@@ -87,21 +87,21 @@ impl Scene {
         self.env.write(self.repo.join(path), text);
     }
 
-    pub(crate) fn holon(&self, args: &[&str]) -> Output {
+    pub(crate) fn holon(&self, args: &[&str]) -> CommandEnd {
         self.env.holon(args).cwd(self.repo.path()).run()
     }
 }
 
 /// Replays a recording: every decision must come out as it was stored, byte for byte.
 #[track_caller]
-pub(crate) fn verified(events: &Path) -> Vec<Record> {
-    let recording = Recording::read(events).expect("a supervised run");
+pub(crate) fn verified(events: &Path) -> Vec<TimelineRecord> {
+    let recording = SupervisorRecording::read(events).expect("a supervised run");
     let checked = recording.verify().unwrap_or_else(|difference| panic!("{difference}"));
     assert!(checked > 0);
     recording.records()
 }
 
-impl Played {
+impl SupervisedPlay {
     /// Whether a decision with this reason was made.
     pub(crate) fn has(&self, reason: &str) -> bool {
         self.records.iter().any(|record| record.reason == reason)

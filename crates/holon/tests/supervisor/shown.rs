@@ -1,11 +1,11 @@
 //! What people see, and that it is what was decided.
 
-use crate::scene::{CHECK, FINISH, REPAIR, Scene, exec, times, verified};
+use crate::scene::{CHECK, FINISH, REPAIR, SupervisedRunScene, exec, times, verified};
 
 /// shows: timeline, show, replay_at_another_level
 #[test]
 fn inv_09_supervisor_decisions_replay_byte_identically() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let played = scene.play("Fix src/a.txt", &format!("{}{REPAIR}{FINISH}", times(10, &exec(CHECK))), &[]);
     played.assert(0, &["takeover:tool_repeat_fail"]);
     let page = scene.holon(&["runs", "show", "last", "--supervisor"]);
@@ -35,7 +35,7 @@ fn inv_09_supervisor_decisions_replay_byte_identically() {
 /// shows: replayed_run
 #[test]
 fn inv_09_a_run_played_again_is_watched_as_it_was() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let script = format!("{}{REPAIR}{FINISH}", times(10, &exec(CHECK)));
     let first = scene.play("Fix src/a.txt", &script, &["--supervisor", "strict"]);
     let again = scene.holon(&["runs", "replay", "last", "--quiet"]);

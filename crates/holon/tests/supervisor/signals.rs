@@ -1,11 +1,11 @@
 //! Ways of being lost, each seen in a run, and what adaptive does about them; and healthy work that looks alike.
 
-use crate::scene::{CHECK, FINISH, REPAIR, Scene, exec, read, times, turns, write};
+use crate::scene::{CHECK, FINISH, REPAIR, SupervisedRunScene, exec, read, times, turns, write};
 
 /// shows: adaptive, tool_repeat_fail, takeover, takeover_text, user_checkpoint
 #[test]
 fn the_same_failure_again_and_again() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let played = scene.play("Fix src/a.txt", &times(30, &exec(CHECK)), &[]);
     played.assert(
         2,
@@ -26,7 +26,7 @@ fn the_same_failure_again_and_again() {
 /// shows: no_progress, recover_check
 #[test]
 fn nothing_new_round_after_round() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let lost = times(8, &read("src/b.txt"));
     let heard = "- { expect: { last: ['[System Recovery]', 'make test', 'a is good', 'Next step'] }, tool: read_file, args: { path: src/a.txt } }\n";
     let played = scene.play("Fix src/a.txt", &format!("{lost}{heard}{REPAIR}{FINISH}"), &[]);
@@ -38,7 +38,7 @@ fn nothing_new_round_after_round() {
 /// shows: file_loop
 #[test]
 fn a_check_that_fails_as_before_whatever_is_changed() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let lost: Vec<String> =
         (0..9).flat_map(|i| [write("src/a.txt", &format!("try {i}")), exec(CHECK)]).collect();
     let played = scene.play("Fix src/a.txt", &format!("{}{REPAIR}{FINISH}", turns(&lost)), &[]);
@@ -48,7 +48,7 @@ fn a_check_that_fails_as_before_whatever_is_changed() {
 /// shows: unhealed
 #[test]
 fn ever_more_files_and_nothing_repaired() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let lost: Vec<String> = (0..16).map(|i| write(&format!("docs/n{i}.md"), "x")).collect();
     let played = scene.play("Fix src/a.txt", &format!("{}{REPAIR}{FINISH}", turns(&lost)), &[]);
     played.assert(0, &["drift:unhealed", "takeover:unhealed"]);
@@ -57,7 +57,7 @@ fn ever_more_files_and_nothing_repaired() {
 /// shows: polishing
 #[test]
 fn polishing_after_green() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let lost: Vec<String> = (0..10).map(|i| write("src/a.txt", &format!("good {i}"))).collect();
     let script = format!("{REPAIR}{}- {}\n{FINISH}", turns(&lost), exec(CHECK));
     scene.play("Fix src/a.txt", &script, &[]).assert(0, &["notice:polishing"]);
@@ -66,7 +66,7 @@ fn polishing_after_green() {
 /// shows: malformed
 #[test]
 fn calls_that_cannot_be_read() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let lost = times(4, "{ tool: read_everything, args: { path: src } }");
     scene.play("Fix src/a.txt", &format!("{lost}{REPAIR}{FINISH}"), &[]).assert(0, &["notice:malformed"]);
 }
@@ -74,7 +74,7 @@ fn calls_that_cannot_be_read() {
 /// shows: budget_ending
 #[test]
 fn rounds_that_are_about_to_end() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     for at in 0..16 {
         scene.put(format!("docs/n{at}.md"), &format!("{at}\n"));
     }
@@ -88,7 +88,7 @@ fn rounds_that_are_about_to_end() {
 /// shows: observation
 #[test]
 fn a_plan_is_never_taken_over() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let lost = times(20, &read("src/b.txt"));
     let plan = "- tool: report_plan\n  args: { goal: g, context: c, steps: [{ id: one, title: t, detail: d }], risks: [r], verification: v }\n";
     let played = scene.play("Fix src/a.txt", &format!("{lost}{plan}{FINISH}"), &["--mode", "plan"]);
@@ -99,7 +99,7 @@ fn a_plan_is_never_taken_over() {
 /// shows: healthy
 #[test]
 fn healthy_work_hears_nothing() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     for at in 0..30 {
         scene.put(format!("lib/f{at}.txt"), &format!("old {at}\n"));
     }
@@ -122,7 +122,7 @@ fn healthy_work_hears_nothing() {
 /// shows: advise
 #[test]
 fn words_alone_deny_nothing_and_stop_nothing() {
-    let scene = Scene::new();
+    let scene = SupervisedRunScene::new();
     let played = scene.play(
         "Fix src/a.txt",
         &format!("{}{REPAIR}{FINISH}", times(24, &exec(CHECK))),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use holon_testkit::{Identity, TestEnv};
+use holon_testkit::{TestEnv, TestIdentity};
 
 /// Shows folders of root's to another user, in a mount namespace that ends with the command, then becomes that user.
 const SHOW_AND_RUN: &str = r#"
@@ -23,7 +23,7 @@ exec "$@"
 const PATIENCE: &str = "300";
 
 /// A machine as the environment's user finds it.
-pub(crate) struct Machine<'e> {
+pub(crate) struct ToolchainMachine<'e> {
     env: &'e TestEnv,
     /// Folders of the machine and the names under which this user reaches them.
     shown: Vec<(PathBuf, PathBuf)>,
@@ -31,12 +31,12 @@ pub(crate) struct Machine<'e> {
 }
 
 /// How a run ended and all it said.
-pub(crate) struct Ended {
+pub(crate) struct MachineRun {
     pub(crate) code: i32,
     pub(crate) said: String,
 }
 
-impl<'e> Machine<'e> {
+impl<'e> ToolchainMachine<'e> {
     /// The machine with its Rust toolchain; the user's packages are not there yet.
     pub(crate) fn with_rust(env: &'e TestEnv) -> Self {
         let mut machine = Self { env, shown: Vec::new(), variables: Vec::new() };
@@ -70,11 +70,11 @@ impl<'e> Machine<'e> {
     }
 
     fn is_own_user(&self) -> bool {
-        self.env.identity() == Identity::current()
+        self.env.identity() == TestIdentity::current()
     }
 
     /// `holon` with these arguments in `folder`, as the environment's user.
-    pub(crate) fn holon(&self, folder: &Path, args: &[&str]) -> Ended {
+    pub(crate) fn holon(&self, folder: &Path, args: &[&str]) -> MachineRun {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", PATIENCE]);
         if !self.is_own_user() {
@@ -88,7 +88,10 @@ impl<'e> Machine<'e> {
         command.env_clear().envs(self.env.variables()).envs(self.variables.iter().cloned());
         let output = command.output().unwrap();
         let said = [output.stdout, output.stderr].concat();
-        Ended { code: output.status.code().unwrap_or(-1), said: String::from_utf8_lossy(&said).into_owned() }
+        MachineRun {
+            code: output.status.code().unwrap_or(-1),
+            said: String::from_utf8_lossy(&said).into_owned(),
+        }
     }
 }
 

@@ -4,17 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use holon_flow::verify::unproven;
-use holon_testkit::{Output, TestEnv};
+use holon_testkit::{CommandEnd, TestEnv};
 
-use crate::runs::{BIN, Made, change, copied_wholes, evidence, flow, made, orchestration, verify};
+use crate::runs::{BIN, FinishedTestRun, change, copied_wholes, evidence, flow, made, orchestration, verify};
 
 const REASON: &str = "a person looked at every line of it";
 
-fn holon(made: &Made, args: &[&str]) -> Output {
+fn holon(made: &FinishedTestRun, args: &[&str]) -> CommandEnd {
     made.env.holon(args).cwd(made.env.work().join("repo")).run()
 }
 
-fn id(made: &Made) -> String {
+fn id(made: &FinishedTestRun) -> String {
     made.folder.file_name().unwrap().to_str().unwrap().to_owned()
 }
 

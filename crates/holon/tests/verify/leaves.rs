@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::runs::{Made, change, orchestration, verify};
+use crate::runs::{FinishedTestRun, change, orchestration, verify};
 
 /// The places of all values in a document, containers included.
 fn places(value: &Value, at: &str, all: &mut Vec<String>) {
@@ -44,7 +44,7 @@ fn without(mut manifest: Value, place: &str) -> Value {
     manifest
 }
 
-fn unnoticed(made: &Made) -> Vec<String> {
+fn unnoticed(made: &FinishedTestRun) -> Vec<String> {
     made.env.leave_unverified("every field of its manifest is falsified");
     let (path, manifest) = (made.manifest_path(), made.manifest());
     let sound = fs::read(&path).unwrap();

@@ -7,18 +7,18 @@ use std::path::Path;
 use holon_core::digest::sha256;
 use serde_json::{Value, json};
 
-use crate::runs::{Made, change};
+use crate::runs::{FinishedTestRun, change};
 
 /// A lie: its name, the kind it is found as, and how it is planted.
-type Lie = (&'static str, &'static str, fn(&Planted));
+type PlantedLie = (&'static str, &'static str, fn(&LieTarget));
 
 /// A run that is about to be lied about.
-struct Planted<'a> {
+struct LieTarget<'a> {
     folder: &'a Path,
-    made: &'a Made,
+    made: &'a FinishedTestRun,
 }
 
-impl Planted<'_> {
+impl LieTarget<'_> {
     fn file(&self, name: &str) -> std::path::PathBuf {
         self.folder.join(name)
     }
@@ -72,7 +72,7 @@ fn row<'v>(manifest: &'v mut Value, path: &str) -> &'v mut Value {
 
 const DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-const LIES: &[Lie] = &[
+const LIES: &[PlantedLie] = &[
     // Files.
     ("an artifact is edited", "digest", |p| p.write("output/summary.md", "# Other\n")),
     ("an artifact is emptied", "digest", |p| p.write("output/summary.md", "")),
@@ -346,7 +346,7 @@ fn each_planted_lie_is_found_and_named() {
     assert!(LIES.len() >= 40, "{}", LIES.len());
     let mut missed = Vec::new();
     for (name, kind, plant) in LIES {
-        plant(&Planted { folder: &made.folder, made: &made });
+        plant(&LieTarget { folder: &made.folder, made: &made });
         let found = made.verify();
         if !found.iter().any(|lie| lie.kind.name() == *kind) {
             missed.push(format!("{name}: expected {kind}, found {found:?}"));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use holon_testkit::{TestEnv, Workspace};
+use holon_testkit::{TestEnv, TestWorkspace};
 use serde_json::Value;
 
 use crate::attest::ssh_key;
@@ -12,7 +12,7 @@ const AGENT: &str =
     "#!/bin/sh\nsed -i s/one/two/ word.txt\necho x > new.txt\necho Done. > $HOLON_OUTPUT_DIR/summary.md\n";
 
 /// A repository in which something the repository ignores is needed by one of the checks.
-fn repo(env: &TestEnv) -> Workspace {
+fn repo(env: &TestEnv) -> TestWorkspace {
     env.repo()
         .file("word.txt", "one\n")
         .file("test.sh", "echo 1..2; grep -q two word.txt && echo ok 1 - word || echo not ok 1 - word\ntest -f new.txt && echo ok 2 - new\n")
@@ -20,7 +20,7 @@ fn repo(env: &TestEnv) -> Workspace {
         .commit("first")
 }
 
-fn run(env: &TestEnv, repo: &Workspace, checks: &[&str]) {
+fn run(env: &TestEnv, repo: &TestWorkspace, checks: &[&str]) {
     let agent = env.agent("agent.sh", AGENT);
     let out = env.work().join("out");
     let _ = fs::remove_dir_all(&out);

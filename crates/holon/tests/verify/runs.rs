@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holon_flow::verify::{Discrepancy, RunEvidence, gather, verify_manifest};
-use holon_host::Places;
-use holon_testkit::{Output, TestEnv, Workspace, run_git};
+use holon_host::HolonFolders;
+use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, run_git};
 use serde_json::Value;
 
 pub(crate) const BIN: &str = env!("CARGO_BIN_EXE_holon");
@@ -46,13 +46,13 @@ const CASSETTE: &str = r#"- tool: write_file
 "#;
 
 /// A finished run, the environment it was made in, and the workspace.
-pub(crate) struct Made {
+pub(crate) struct FinishedTestRun {
     pub(crate) name: &'static str,
     pub(crate) env: TestEnv,
     pub(crate) folder: PathBuf,
 }
 
-impl Made {
+impl FinishedTestRun {
     pub(crate) fn manifest_path(&self) -> PathBuf {
         self.folder.join("output/manifest.json")
     }
@@ -88,11 +88,11 @@ pub(crate) fn verify(env: &TestEnv, folder: &Path) -> Result<Vec<Discrepancy>, S
 pub(crate) fn evidence(env: &TestEnv, folder: &Path) -> Result<RunEvidence, String> {
     let variable =
         |name: &str| env.variables().into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
-    let places = Places::from_env(&variable).expect("places");
+    let places = HolonFolders::from_env(&variable).expect("places");
     gather(&places, folder).map_err(|error| error.to_string())
 }
 
-fn repo(env: &TestEnv) -> Workspace {
+fn repo(env: &TestEnv) -> TestWorkspace {
     env.repo()
         .file("a.txt", "one\ntwo\nthree\n")
         .file("b.bin", "a\0b")
@@ -103,22 +103,26 @@ fn repo(env: &TestEnv) -> Workspace {
         .file("a.txt", "one\ntwo\nthree\nnot committed\n")
 }
 
-pub(crate) fn made(name: &'static str, code: i32, call: impl FnOnce(&TestEnv, &Workspace) -> Output) -> Made {
+pub(crate) fn made(
+    name: &'static str,
+    code: i32,
+    call: impl FnOnce(&TestEnv, &TestWorkspace) -> CommandEnd,
+) -> FinishedTestRun {
     let env = TestEnv::new(BIN);
     let repo = repo(&env);
     call(&env, &repo).assert_code(code);
     let folder = env.runs().last().expect("a run").clone();
-    Made { name, env, folder }
+    FinishedTestRun { name, env, folder }
 }
 
-fn ask(env: &TestEnv, repo: &Workspace, mode: &str, more: &[&str]) -> Output {
+fn ask(env: &TestEnv, repo: &TestWorkspace, mode: &str, more: &[&str]) -> CommandEnd {
     let agent = env.agent("agent.sh", AGENT);
     let call = env.holon(["run", "--mode", mode, "--goal", "Change a", "--agent"]).arg(agent).args(more);
     call.cwd(repo.path()).run()
 }
 
 /// A change with checks, context and files nobody asked for, copied out.
-pub(crate) fn change() -> Made {
+pub(crate) fn change() -> FinishedTestRun {
     made("a change", 0, |env, repo| {
         let note = env.write("work/note.md", "Use tabs.\n");
         let out = env.work().join("out");
@@ -135,25 +139,25 @@ pub(crate) fn change() -> Made {
 }
 
 /// A check that fails.
-pub(crate) fn failed_check() -> Made {
+pub(crate) fn failed_check() -> FinishedTestRun {
     made("a failed check", 1, |env, repo| ask(env, repo, "execute", &["--check", "echo no; exit 3"]))
 }
 
 /// Experiments that are thrown away.
-fn experiments() -> Made {
+fn experiments() -> FinishedTestRun {
     made("experiments", 0, |env, repo| ask(env, repo, "debug", &[]))
 }
 
-pub(crate) fn plan() -> Made {
+pub(crate) fn plan() -> FinishedTestRun {
     made("a plan", 0, |env, repo| ask(env, repo, "plan", &[]))
 }
 
-pub(crate) fn review() -> Made {
+pub(crate) fn review() -> FinishedTestRun {
     made("a review", 0, |env, repo| ask(env, repo, "review", &[]))
 }
 
 /// An agent that asks instead of going on.
-pub(crate) fn question() -> Made {
+pub(crate) fn question() -> FinishedTestRun {
     made("a question", 2, |env, repo| {
         let script = "#!/bin/sh\necho '# Which of both files is meant?' > /holon/output/summary.md\nexit 2\n";
         let agent = env.agent("asks.sh", script);
@@ -163,7 +167,7 @@ pub(crate) fn question() -> Made {
 }
 
 /// An agent that leaves a plan without its sections, twice.
-fn misshapen() -> Made {
+fn misshapen() -> FinishedTestRun {
     made("a plan without its sections", 1, |env, repo| {
         let agent = env.agent("bad.sh", "#!/bin/sh\necho '# Nothing' > /holon/output/plan.md\n");
         let call = env.holon(["run", "--mode", "plan", "--goal", "Plan", "--agent"]).arg(agent);
@@ -172,7 +176,7 @@ fn misshapen() -> Made {
 }
 
 /// A patch that is kept back, and a limit that is reached.
-pub(crate) fn secret() -> Made {
+pub(crate) fn secret() -> FinishedTestRun {
     made("a patch with a credential", 2, |env, repo| {
         let script = "#!/bin/sh\nprintf 'key = \"ghp_%s\"\\n' 0123456789abcdefghijABCDEFGHIJ012345 > key.py\necho '# Done' > /holon/output/summary.md\n";
         let agent = env.agent("leaks.sh", script);
@@ -182,7 +186,7 @@ pub(crate) fn secret() -> Made {
 }
 
 /// A run that runs out of time.
-fn timeout() -> Made {
+fn timeout() -> FinishedTestRun {
     made("a run out of time", 1, |env, repo| {
         let agent = env.agent("sleeps.sh", "#!/bin/sh\nexec sleep 60\n");
         let call = env
@@ -193,7 +197,7 @@ fn timeout() -> Made {
 }
 
 /// The native agent, with its model on a cassette.
-pub(crate) fn native() -> Made {
+pub(crate) fn native() -> FinishedTestRun {
     made("the native agent", 0, |env, repo| {
         let cassette = env.write("work/cassette.yaml", CASSETTE);
         let call = env.holon(["run", "--mode", "execute", "--goal", "Make a file", "--replay"]).arg(cassette);
@@ -202,17 +206,17 @@ pub(crate) fn native() -> Made {
 }
 
 /// A flow, with a gate that a rule decides.
-pub(crate) fn flow() -> Made {
+pub(crate) fn flow() -> FinishedTestRun {
     made("a flow", 0, |env, repo| ask(env, repo, "plan-then-execute", &["--gate", "auto", "--check", "true"]))
 }
 
 /// A flow that stops at its gate.
-fn stopped_flow() -> Made {
+fn stopped_flow() -> FinishedTestRun {
     made("a flow at its gate", 2, |env, repo| ask(env, repo, "plan-then-execute", &["--gate", "stop"]))
 }
 
 /// A goal in tasks.
-pub(crate) fn orchestration() -> Made {
+pub(crate) fn orchestration() -> FinishedTestRun {
     // Its assessment finds that a test is gone.
     made("an orchestration", 2, |env, repo| {
         let agent = env.agent("agent.sh", AGENT);
@@ -222,7 +226,7 @@ pub(crate) fn orchestration() -> Made {
 }
 
 /// A flow and an orchestration that were copied out, and where to.
-pub(crate) fn copied_wholes() -> Vec<(PathBuf, Made)> {
+pub(crate) fn copied_wholes() -> Vec<(PathBuf, FinishedTestRun)> {
     let flow = made("a flow", 0, |env, repo| {
         let out = env.work().join("out");
         let more = ["--gate", "auto", "--check", "true", "--out", out.to_str().unwrap()];
@@ -233,12 +237,12 @@ pub(crate) fn copied_wholes() -> Vec<(PathBuf, Made)> {
         let call = env.holon(["Make it better", "--out"]).arg(env.work().join("out"));
         call.arg("--agent").arg(agent).cwd(repo.path()).timeout(Duration::from_secs(120)).run()
     });
-    let out = |made: Made| (made.env.work().join("out"), made);
+    let out = |made: FinishedTestRun| (made.env.work().join("out"), made);
     [flow, orchestration].map(out).into()
 }
 
 /// One of each kind.
-pub(crate) fn all() -> Vec<fn() -> Made> {
+pub(crate) fn all() -> Vec<fn() -> FinishedTestRun> {
     vec![
         change,
         failed_check,

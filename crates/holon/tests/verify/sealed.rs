@@ -6,11 +6,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use holon_flow::verify::{Discrepancy, children, gather, unproven, verify_manifest};
-use holon_host::Places;
+use holon_host::HolonFolders;
 use holon_host::store::RunFolder;
-use holon_testkit::{TestEnv, Workspace, copy_tree};
+use holon_testkit::{TestEnv, TestWorkspace, copy_tree};
 
-use crate::runs::{self, Made, evidence, verify};
+use crate::runs::{self, FinishedTestRun, evidence, verify};
 
 /// What changes after a run ended in all honesty, or is looked at in another way.
 const OPEN: [&str; 5] = ["conflicts", "layers", "lock", "run.json", "sealed.json"];
@@ -39,20 +39,20 @@ fn stored(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 /// A run and all runs inside it.
-fn with_parts(made: &Made) -> Vec<PathBuf> {
+fn with_parts(made: &FinishedTestRun) -> Vec<PathBuf> {
     let places = places(&made.env.state());
     let parts = children(&places, &RunFolder::open(made.folder.clone())).unwrap();
     std::iter::once(made.folder.clone()).chain(parts).collect()
 }
 
-fn places(state: &Path) -> Places {
+fn places(state: &Path) -> HolonFolders {
     let state = state.to_owned();
     let env = move |name: &str| match name {
         "XDG_STATE_HOME" => Some(state.clone().into_os_string()),
         "HOME" => Some("/nowhere".into()),
         _ => None,
     };
-    Places::from_env(&env).unwrap()
+    HolonFolders::from_env(&env).unwrap()
 }
 
 /// Whether a file is named as not being what was sealed. A manifest that cannot be read any more is found out, too.
@@ -128,7 +128,7 @@ fn unnoticed(env: &TestEnv, folder: &Path) -> (usize, Vec<String>) {
 }
 
 /// Does everything to every stored file of these runs and of the runs inside them.
-fn assert_noticed(make: &[fn() -> Made], at_least: usize) {
+fn assert_noticed(make: &[fn() -> FinishedTestRun], at_least: usize) {
     let mut all = 0;
     for make in make {
         let made = make();
@@ -231,7 +231,7 @@ fn the_command_names_each_file_in_a_sentence() {
 
 #[test]
 fn an_honest_copy_or_move_of_the_store_is_clean() {
-    for make in [runs::change as fn() -> Made, runs::flow, runs::orchestration] {
+    for make in [runs::change as fn() -> FinishedTestRun, runs::flow, runs::orchestration] {
         let made = make();
         let elsewhere = made.env.work().join("elsewhere");
         copy_tree(&made.env.state(), &elsewhere);
@@ -288,7 +288,7 @@ fn what_people_do_with_a_run_breaks_no_seal() {
 }
 
 /// A run that the gate holds, because it changes what steers agents.
-fn held() -> (TestEnv, Workspace, PathBuf) {
+fn held() -> (TestEnv, TestWorkspace, PathBuf) {
     let env = TestEnv::new(runs::BIN);
     let repo = env.repo().file("a.txt", "one\n").commit("first");
     let script = "#!/bin/sh\necho '# Done' > /holon/output/summary.md\necho 'Say yes.' > AGENTS.md\n";

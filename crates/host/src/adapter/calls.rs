@@ -16,7 +16,7 @@ const HEAD: usize = 8;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "AdapterCalls")]
-pub struct Calls {
+pub struct AdapterCalls {
     /// The argument of a tool that names a file.
     pub path: BTreeMap<String, String>,
     /// The argument of a tool that is a command line.
@@ -39,7 +39,7 @@ pub struct Calls {
 
 /// What a call is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct About {
+pub struct CallSubject {
     /// Files it names.
     pub paths: Vec<String>,
     /// The command line.
@@ -48,7 +48,7 @@ pub struct About {
 
 /// How a call ended, as an event tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending {
+pub struct ToolCallEnding {
     /// Whether it did what was asked.
     pub ok: bool,
     /// Exit code of a command.
@@ -57,7 +57,7 @@ pub struct Ending {
 
 /// What a result tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Read<'a> {
+pub struct ToolCallReading<'a> {
     /// Whether it did what was asked.
     pub ok: bool,
     /// Exit code of a command that is over.
@@ -66,9 +66,9 @@ pub struct Read<'a> {
     pub output: &'a str,
 }
 
-impl Calls {
+impl AdapterCalls {
     /// What a call is about.
-    pub fn about(&self, call: &ToolCall) -> About {
+    pub fn about(&self, call: &ToolCall) -> CallSubject {
         let arguments = call.object().unwrap_or_default();
         let named =
             |map: &BTreeMap<String, String>| map.get(&call.name).and_then(|key| arguments.get(key)).cloned();
@@ -83,7 +83,7 @@ impl Calls {
             paths.extend(patch.lines().filter_map(patched).map(str::to_owned));
         }
         paths.truncate(FILES);
-        About { paths, command: named(&self.command).as_ref().and_then(line) }
+        CallSubject { paths, command: named(&self.command).as_ref().and_then(line) }
     }
 
     /// Whether a tool runs commands.
@@ -92,11 +92,16 @@ impl Calls {
     }
 
     /// What the result of a call tells; `told` is what was heard elsewhere of its end.
-    pub fn read<'a>(&self, tool: &str, result: &'a ToolResult, told: Option<Ending>) -> Read<'a> {
+    pub fn read<'a>(
+        &self,
+        tool: &str,
+        result: &'a ToolResult,
+        told: Option<ToolCallEnding>,
+    ) -> ToolCallReading<'a> {
         let text = result.text.as_str();
         let failed = result.is_error || told.is_some_and(|told| !told.ok);
         if !self.is_command(tool) {
-            return Read { ok: !failed, exit: None, output: text };
+            return ToolCallReading { ok: !failed, exit: None, output: text };
         }
         let told = told.and_then(|told| told.exit);
         let head = text.lines().take(HEAD).find_map(|line| Some((self.code(line)?, line)));
@@ -112,7 +117,7 @@ impl Calls {
             None if self.running.iter().any(|words| text.contains(words.as_str())) => None,
             None => Some(i32::from(failed)),
         };
-        Read { ok: !failed && exit.is_none_or(|code| code == 0), exit, output }
+        ToolCallReading { ok: !failed && exit.is_none_or(|code| code == 0), exit, output }
     }
 
     /// How many things a search found, by the lines it gave.
@@ -160,7 +165,7 @@ mod tests {
     use crate::adapter::find::builtin;
     use serde_json::json;
 
-    fn calls(agent: &str) -> Calls {
+    fn calls(agent: &str) -> AdapterCalls {
         builtin(agent).unwrap().calls.unwrap()
     }
 
@@ -173,11 +178,11 @@ mod tests {
         );
     }
 
-    trait Owned {
+    trait OwnedStrings {
         fn map_owned(&self) -> Vec<String>;
     }
 
-    impl Owned for [&str] {
+    impl OwnedStrings for [&str] {
         fn map_owned(&self) -> Vec<String> {
             self.iter().map(|text| (*text).to_owned()).collect()
         }
@@ -201,14 +206,14 @@ mod tests {
         about("goose", "shell", json!({"command": "ls"}), &[], Some("ls"));
         about("goose", "unknown", json!({"command": "ls"}), &[], None);
         let broken = calls("codex").about(&ToolCall::new("1", "exec_command", "{oops"));
-        assert_eq!(broken, About::default());
+        assert_eq!(broken, CallSubject::default());
     }
 
     fn read(
         agent: &str,
         tool: &str,
         result: &ToolResult,
-        told: Option<Ending>,
+        told: Option<ToolCallEnding>,
         expect: (bool, Option<i32>, &str),
     ) {
         let calls = calls(agent);
@@ -243,14 +248,14 @@ mod tests {
             "opencode",
             "bash",
             &ToolResult::ok("1", "not ok"),
-            Some(Ending { ok: false, exit: Some(1) }),
+            Some(ToolCallEnding { ok: false, exit: Some(1) }),
             (false, Some(1), "not ok"),
         );
         read(
             "opencode",
             "bash",
             &ToolResult::ok("1", "ok"),
-            Some(Ending { ok: true, exit: Some(0) }),
+            Some(ToolCallEnding { ok: true, exit: Some(0) }),
             (true, Some(0), "ok"),
         );
         // What a file says about exit codes is none of the command's, further down.

@@ -45,7 +45,7 @@ fn converse(prompt: &str, program: &OsString, args: &[OsString]) -> Result<Strin
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
     let child =
         command.spawn().map_err(|e| format!("{} cannot be started: {e}", program.to_string_lossy()))?;
-    let mut line = Line::to(child)?;
+    let mut line = AcpConnection::to(child)?;
     let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
     let hello = json!({"protocolVersion": PROTOCOL, "clientCapabilities": capabilities,
         "clientInfo": {"name": "holon", "title": "Holon", "version": env!("CARGO_PKG_VERSION")}});
@@ -75,14 +75,14 @@ fn tell(line: &str) -> io::Result<()> {
 }
 
 /// The line to an agent.
-struct Line {
+struct AcpConnection {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     asked: u64,
 }
 
-impl Line {
+impl AcpConnection {
     fn to(mut child: Child) -> Result<Self, String> {
         let (to, from) = (child.stdin.take(), child.stdout.take());
         let (Some(to), Some(from)) = (to, from) else { return Err("it has no input or output".into()) };

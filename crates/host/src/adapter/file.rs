@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use holon_core::mode::Source;
+use holon_core::mode::ModeSource;
 use holon_core::policy::ToolClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calls::Calls;
-use super::events::Format;
-use super::version::Range;
+use super::calls::AdapterCalls;
+use super::events::AgentEventFormat;
+use super::version::VersionRange;
 use super::wrong;
 use crate::error::HostError;
 
@@ -23,7 +23,7 @@ pub struct Adapter {
     #[serde(default)]
     pub description: String,
     /// How it is started.
-    pub kind: Kind,
+    pub kind: AdapterKind,
     /// The command inside the walls; see [`super::fill`] for what stands in braces.
     #[serde(default)]
     pub command: Vec<String>,
@@ -35,10 +35,10 @@ pub struct Adapter {
     pub toolchains: Vec<String>,
     /// In which form it tells on its standard output what it does; then a terminal event is required of it.
     #[serde(default)]
-    pub events: Option<Format>,
+    pub events: Option<AgentEventFormat>,
     /// How it is found on this machine; without this the command is looked for inside the walls.
     #[serde(default)]
-    pub find: Option<Finding>,
+    pub find: Option<AgentLookup>,
     /// How it reaches a model; without this there is no gateway.
     #[serde(default)]
     pub model: Option<ModelUse>,
@@ -47,13 +47,13 @@ pub struct Adapter {
     pub files: BTreeMap<String, String>,
     /// What differs between modes, by the name of a mode or by what it may do with the workspace.
     #[serde(default)]
-    pub modes: BTreeMap<String, ForMode>,
+    pub modes: BTreeMap<String, ModeOverrides>,
     /// What kind of tool its tools are.
     #[serde(default)]
     pub tools: BTreeMap<ToolClass, Vec<String>>,
     /// What the calls of its tools are about; without this it is watched and nothing is said to it.
     #[serde(default)]
-    pub calls: Option<Calls>,
+    pub calls: Option<AdapterCalls>,
     /// What this family of agents has to be told besides.
     #[serde(default)]
     pub prompt: Option<String>,
@@ -62,17 +62,17 @@ pub struct Adapter {
     pub exits: BTreeMap<String, String>,
     /// How a scripted model makes it act, for `holon agents check`, by the name of the deed, or of an attempt that needs its own.
     #[serde(default)]
-    pub rehearsal: BTreeMap<String, Deed>,
+    pub rehearsal: BTreeMap<String, ConformanceCall>,
     /// Its own read-only modes, for comparison.
     #[serde(default)]
-    pub alone: Vec<Alone>,
+    pub alone: Vec<OwnReadOnlyMode>,
 }
 
 /// How an agent is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "AdapterKind")]
-pub enum Kind {
+pub enum AdapterKind {
     /// A command that follows the contract, or that the description explains, behind native walls.
     Exec,
     /// Holon's own agent: it thinks in the host, only its hands are behind the walls.
@@ -85,14 +85,14 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AdapterFinding")]
-pub struct Finding {
+pub struct AgentLookup {
     /// The program's name.
     pub program: String,
     /// What to tell somebody who does not have it.
     pub install: String,
     /// The versions it was tried with, such as `>=2.1, <3`; others work at one's own risk.
     #[serde(default)]
-    pub tested: Option<Range>,
+    pub tested: Option<VersionRange>,
     /// Arguments that make it print its version.
     #[serde(default)]
     pub version: Vec<String>,
@@ -111,7 +111,7 @@ pub struct Finding {
 #[schemars(rename = "AdapterModel")]
 pub struct ModelUse {
     /// The wire it speaks to the gateway.
-    pub wire: holon_gateway::Tongue,
+    pub wire: holon_gateway::ClientWire,
     /// What the agent is told the model is called when its provider speaks another wire: some agents use, for models
     /// they know, forms that cannot be translated.
     #[serde(default)]
@@ -125,7 +125,7 @@ pub struct ModelUse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AdapterDeed")]
-pub struct Deed {
+pub struct ConformanceCall {
     /// The agent's tool.
     pub tool: String,
     /// Its arguments as JSON; `{command}`, `{path}`, `{root}`, `{target}`, `{prompt}`, `{program}` and `{model}` are
@@ -149,7 +149,7 @@ pub struct Deed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AdapterAlone")]
-pub struct Alone {
+pub struct OwnReadOnlyMode {
     /// What it is called.
     pub name: String,
     /// What it is meant to do, for the page of the breach suite.
@@ -166,7 +166,7 @@ pub struct Alone {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "AdapterForMode")]
-pub struct ForMode {
+pub struct ModeOverrides {
     /// What `{mode}` in the command stands for.
     pub args: Vec<String>,
     /// Further environment.
@@ -197,15 +197,15 @@ impl Adapter {
             let what = format!("`name` must be letters, digits, `-`, `_` or `.`, not `{}`", self.name);
             return Err((what, "rename it"));
         }
-        if self.kind == Kind::Exec && self.command.is_empty() {
+        if self.kind == AdapterKind::Exec && self.command.is_empty() {
             return Err(("`command` is missing".into(), "add command = [\"…\"]"));
         }
         let driven = self.events.is_some() || self.find.is_some();
-        if self.kind != Kind::Exec && driven {
+        if self.kind != AdapterKind::Exec && driven {
             let what = "`events` and `find` go with kind = \"exec\" only".to_owned();
             return Err((what, "change the kind, or leave them out"));
         }
-        if self.kind == Kind::Native && self.model.is_some() {
+        if self.kind == AdapterKind::Native && self.model.is_some() {
             let what = "`model` does not go with kind = \"native\": it thinks outside".to_owned();
             return Err((what, "change the kind, or leave it out"));
         }
@@ -238,7 +238,7 @@ impl Adapter {
     }
 
     /// What holds in a mode: its own entry, else that for its access to the workspace.
-    pub fn for_mode(&self, mode: &str, access: &str) -> ForMode {
+    pub fn for_mode(&self, mode: &str, access: &str) -> ModeOverrides {
         self.modes.get(mode).or_else(|| self.modes.get(access)).cloned().unwrap_or_default()
     }
 
@@ -249,8 +249,8 @@ impl Adapter {
     }
 
     /// Whether its version may be asked for by starting it on the host; a project's file must not start anything there.
-    pub fn may_be_started(source: Source) -> bool {
-        source != Source::Project
+    pub fn may_be_started(source: ModeSource) -> bool {
+        source != ModeSource::Project
     }
 }
 
@@ -289,7 +289,7 @@ mod tests {
         let adapter = Adapter::parse(text, "x.toml").unwrap();
         assert_eq!(adapter.for_mode("plan", "read-only").args, ["p"]);
         assert_eq!(adapter.for_mode("review", "read-only").args, ["r"]);
-        assert_eq!(adapter.for_mode("execute", "rw"), ForMode::default());
+        assert_eq!(adapter.for_mode("execute", "rw"), ModeOverrides::default());
         assert_eq!(adapter.class_of("Bash"), ToolClass::Exec);
         assert_eq!(adapter.class_of("New"), ToolClass::Unknown);
     }

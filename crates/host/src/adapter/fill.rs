@@ -20,7 +20,7 @@ const MAX_ARGUMENT: usize = 120 * 1024;
 
 /// What each name stands for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Filling {
+pub(crate) struct PlaceholderValues {
     values: BTreeMap<&'static str, String>,
     /// What `{mode}` stands for.
     mode: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Filling {
     args: Vec<String>,
 }
 
-impl Filling {
+impl PlaceholderValues {
     /// With these for `{mode}` and `{args}`.
     pub(crate) fn new(mode: Vec<String>, args: Vec<String>) -> Self {
         Self { mode, args, values: BTreeMap::new() }
@@ -100,9 +100,12 @@ mod tests {
 
     use super::*;
 
-    fn filling() -> Filling {
-        let mut filling =
-            Filling { mode: vec!["--plan".into()], args: vec!["{token}".into()], ..Filling::default() };
+    fn filling() -> PlaceholderValues {
+        let mut filling = PlaceholderValues {
+            mode: vec!["--plan".into()],
+            args: vec!["{token}".into()],
+            ..PlaceholderValues::default()
+        };
         filling.set("prompt", "say {token} \"twice\"\n");
         filling.set("token", "t0");
         filling
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_too_long_stays_in_its_file() {
-        let mut filling = Filling::default();
+        let mut filling = PlaceholderValues::default();
         filling.set_text("prompt", "x".repeat(MAX_ARGUMENT + 1), "/holon/input/prompts/user.md");
         assert!(filling.text("{prompt}").contains("/holon/input/prompts/user.md"));
     }

@@ -4,18 +4,18 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use holon_core::mode::Source;
+use holon_core::mode::ModeSource;
 use holon_core::suggest;
 use holon_sandbox::mount::{self, path::StoredPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file::{Adapter, Finding, Kind};
-use super::locate::{AGENTS_DIR, Located, locate};
+use super::file::{Adapter, AdapterKind, AgentLookup};
+use super::locate::{AGENTS_DIR, LocatedAgent, locate};
 use crate::error::HostError;
+use crate::holon_folders::HolonFolders;
 use crate::modes::{read_of, toml_files};
-use crate::places::Places;
-use crate::run::Environment;
+use crate::run::HostEnvironment;
 
 const BUILTIN: &[(&str, &str)] = &[
     ("adapters/native.toml", include_str!("../../../../adapters/native.toml")),
@@ -36,7 +36,7 @@ const AGENT_FOLDER: &str = "/holon/agent";
 /// An agent, ready to be started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PlannedAgent")]
-pub struct Agent {
+pub struct ResolvedAgent {
     /// Its description.
     pub adapter: Adapter,
     /// Name for people and the manifest.
@@ -49,24 +49,28 @@ pub struct Agent {
     pub image: Option<String>,
     /// Where it is installed, if its description says how to find it.
     #[serde(default)]
-    pub located: Option<Located>,
+    pub located: Option<LocatedAgent>,
     /// How it was found.
     #[serde(default)]
-    pub finding: Option<Finding>,
+    pub finding: Option<AgentLookup>,
     /// What was given after `--`.
     pub args: Vec<String>,
     /// What is wrong with descriptions of the project that were left out.
     pub warnings: Vec<String>,
 }
 
-impl Agent {
+impl ResolvedAgent {
     /// Where the file given with `--agent` appears inside.
     pub fn file_inside(&self) -> Option<PathBuf> {
         Some(Path::new(AGENT_FOLDER).join(self.file.as_ref()?.file_name()?))
     }
 
     /// Looks again where it is, for a plan that was made some time ago.
-    pub(crate) fn look_again(&mut self, places: &Places, env: &Environment) -> Result<(), HostError> {
+    pub(crate) fn look_again(
+        &mut self,
+        places: &HolonFolders,
+        env: &HostEnvironment,
+    ) -> Result<(), HostError> {
         if let Some(file) = &self.file {
             self.file = Some(executable(file)?);
         }
@@ -79,14 +83,14 @@ impl Agent {
 
 /// The adapters that can be used somewhere.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct KnownAdapters {
     /// Each with who described it.
-    pub adapters: Vec<(Source, Adapter)>,
+    pub adapters: Vec<(ModeSource, Adapter)>,
     /// Files of the project that are left out, with what is wrong with them; the user's own must be right.
     pub refused: Vec<(PathBuf, HostError)>,
 }
 
-impl Known {
+impl KnownAdapters {
     /// The adapter of a name.
     pub fn named(&self, name: &str) -> Option<&Adapter> {
         self.adapters.iter().map(|(_, adapter)| adapter).find(|adapter| adapter.name == name)
@@ -97,7 +101,7 @@ impl Known {
         self.refused.iter().map(|(_, error)| format!("left out: {error}")).collect()
     }
 
-    fn add(&mut self, source: Source, path: &Path) -> Result<(), HostError> {
+    fn add(&mut self, source: ModeSource, path: &Path) -> Result<(), HostError> {
         let adapter = Adapter::parse(&read_of(source, path)?, &path.to_string_lossy())?;
         if let Some((first, _)) = self.adapters.iter().find(|(_, a)| a.name == adapter.name) {
             let message =
@@ -126,17 +130,17 @@ impl Known {
 }
 
 /// All adapters that can be used in a workspace.
-pub fn list(places: &Places, workspace: Option<&Path>) -> Result<Known, HostError> {
-    let mut known = Known::default();
+pub fn list(places: &HolonFolders, workspace: Option<&Path>) -> Result<KnownAdapters, HostError> {
+    let mut known = KnownAdapters::default();
     for (path, text) in BUILTIN {
-        known.adapters.push((Source::Builtin, Adapter::parse(text, path)?));
+        known.adapters.push((ModeSource::Builtin, Adapter::parse(text, path)?));
     }
-    for path in toml_files(&places.config.join("agents"), Source::User)? {
-        known.add(Source::User, &path)?;
+    for path in toml_files(&places.config.join("agents"), ModeSource::User)? {
+        known.add(ModeSource::User, &path)?;
     }
     let Some(folder) = workspace.map(|workspace| workspace.join(".holon/agents")) else { return Ok(known) };
-    for path in toml_files(&folder, Source::Project)? {
-        if let Err(error) = known.add(Source::Project, &path) {
+    for path in toml_files(&folder, ModeSource::Project)? {
+        if let Err(error) = known.add(ModeSource::Project, &path) {
             known.refused.push((path, error));
         }
     }
@@ -145,17 +149,17 @@ pub fn list(places: &Places, workspace: Option<&Path>) -> Result<Known, HostErro
 
 /// Finds the agent for a run.
 pub fn find(
-    places: &Places,
+    places: &HolonFolders,
     workspace: &Path,
     agent: Option<&str>,
     image: Option<&str>,
     args: &[String],
-    env: &Environment,
-) -> Result<Agent, HostError> {
+    env: &HostEnvironment,
+) -> Result<ResolvedAgent, HostError> {
     let args = args.to_vec();
     let known = list(places, Some(workspace))?;
     let warnings = known.warnings();
-    let named = |known: Known, name: &str| match known.named(name) {
+    let named = |known: KnownAdapters, name: &str| match known.named(name) {
         Some(adapter) => Ok(adapter.clone()),
         None => Err(known.unknown(name)),
     };
@@ -163,7 +167,7 @@ pub fn find(
         (None, None) => find(places, workspace, Some("native"), None, &args, env),
         (None, Some(image)) => {
             let adapter = named(known, "image")?;
-            Ok(Agent {
+            Ok(ResolvedAgent {
                 name: format!("image:{image}"),
                 image: Some(image.to_owned()),
                 file: None,
@@ -178,7 +182,7 @@ pub fn find(
             let file = executable(Path::new(path))?;
             let adapter = named(known, "exec")?;
             let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            Ok(Agent {
+            Ok(ResolvedAgent {
                 adapter,
                 name,
                 file: Some(file),
@@ -197,7 +201,7 @@ pub fn find(
                     "give it with --agent ./path",
                 ));
             }
-            if adapter.kind == Kind::Image && image.is_none() {
+            if adapter.kind == AdapterKind::Image && image.is_none() {
                 return Err(HostError::usage(
                     format!("agent `{name}` needs an image"),
                     "give it with --image NAME",
@@ -207,7 +211,7 @@ pub fn find(
             // An image brings its own.
             let finding = adapter.find.clone().or(given).filter(|_| image.is_none());
             let located = finding.as_ref().map(|find| installed(name, find, places, env)).transpose()?;
-            Ok(Agent {
+            Ok(ResolvedAgent {
                 name: name.to_owned(),
                 adapter,
                 file: None,
@@ -222,7 +226,12 @@ pub fn find(
 }
 
 /// Where an agent is on this machine.
-fn installed(name: &str, find: &Finding, places: &Places, env: &Environment) -> Result<Located, HostError> {
+fn installed(
+    name: &str,
+    find: &AgentLookup,
+    places: &HolonFolders,
+    env: &HostEnvironment,
+) -> Result<LocatedAgent, HostError> {
     locate(find, places, env).map_err(|absent| {
         HostError::usage(
             format!("agent `{name}`: `{}` {absent}", find.program),
@@ -232,7 +241,7 @@ fn installed(name: &str, find: &Finding, places: &Places, env: &Environment) -> 
 }
 
 /// The program that follows `--`, for a description that names none, and the arguments without it.
-fn given(adapter: &Adapter, mut args: Vec<String>) -> Result<(Option<Finding>, Vec<String>), HostError> {
+fn given(adapter: &Adapter, mut args: Vec<String>) -> Result<(Option<AgentLookup>, Vec<String>), HostError> {
     if adapter.find.is_some() || !adapter.command.iter().any(|word| word == "{program}") {
         return Ok((None, args));
     }
@@ -245,7 +254,7 @@ fn given(adapter: &Adapter, mut args: Vec<String>) -> Result<(Option<Finding>, V
         )
     })?;
     let install = format!("install `{program}`");
-    let find = Finding { program, install, tested: None, version: Vec::new(), binary: None, node: None };
+    let find = AgentLookup { program, install, tested: None, version: Vec::new(), binary: None, node: None };
     Ok((Some(find), args))
 }
 
@@ -277,7 +286,7 @@ mod tests {
     #[test]
     fn inv_15_a_broken_description_of_the_project_is_left_out_and_one_of_the_user_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let places = Places {
+        let places = HolonFolders {
             state: folder.path().into(),
             cache: folder.path().into(),
             config: folder.path().join("config"),

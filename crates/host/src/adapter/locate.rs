@@ -11,10 +11,11 @@ use holon_sandbox::mount::{self, path::StoredPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file::Finding;
+use super::file::AgentLookup;
 use super::version;
-use crate::places::Places;
-use crate::run::Environment;
+use crate::holon_folders::HolonFolders;
+use crate::process_end::ended_by;
+use crate::run::HostEnvironment;
 
 /// The variable that names a folder where agents are installed, beside the PATH.
 pub const AGENTS_DIR: &str = "HOLON_AGENTS_DIR";
@@ -24,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// An agent on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LocatedAgent")]
-pub struct Located {
+pub struct LocatedAgent {
     /// What is started, at the path it has on the host and inside.
     #[serde(with = "mount::path")]
     #[schemars(with = "StoredPath")]
@@ -43,7 +44,7 @@ pub struct Located {
 
 /// Why an agent cannot be used here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Absent {
+pub enum AgentAbsence {
     /// It is not installed.
     Program,
     /// It is, but the Node.js that runs it is missing or too old.
@@ -53,7 +54,7 @@ pub enum Absent {
     },
 }
 
-impl std::fmt::Display for Absent {
+impl std::fmt::Display for AgentAbsence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Program => f.write_str("not installed"),
@@ -63,14 +64,18 @@ impl std::fmt::Display for Absent {
 }
 
 /// Looks for an agent in the folder named by `HOLON_AGENTS_DIR`, in Holon's cache, and on the PATH.
-pub fn locate(find: &Finding, places: &Places, env: &Environment) -> Result<Located, Absent> {
+pub fn locate(
+    find: &AgentLookup,
+    places: &HolonFolders,
+    env: &HostEnvironment,
+) -> Result<LocatedAgent, AgentAbsence> {
     let folders = folders(places, env);
     let found = folders
         .iter()
         .find_map(|folder| below(folder, &find.program))
         .or_else(|| on_path(&find.program, env));
-    let found = found.ok_or(Absent::Program)?;
-    let start = found.canonicalize().map_err(|_| Absent::Program)?;
+    let found = found.ok_or(AgentAbsence::Program)?;
+    let start = found.canonicalize().map_err(|_| AgentAbsence::Program)?;
     let modules = modules_of(&start);
     let binary = find
         .binary
@@ -78,7 +83,7 @@ pub fn locate(find: &Finding, places: &Places, env: &Environment) -> Result<Loca
         .zip(modules.as_deref())
         .and_then(|(pattern, modules)| expand(modules, pattern));
     let program = binary.unwrap_or_else(|| start.clone());
-    let mut located = Located {
+    let mut located = LocatedAgent {
         visible: vec![modules.or_else(|| environment_of(&start)).unwrap_or_else(|| program.clone())],
         path: Vec::new(),
         version: package_version(&start),
@@ -86,7 +91,7 @@ pub fn locate(find: &Finding, places: &Places, env: &Environment) -> Result<Loca
     };
     if runs_on_node(&located.program) {
         let wanted = find.node.unwrap_or(0);
-        let node = node(wanted, &folders, env).ok_or(Absent::Node { wanted })?;
+        let node = node(wanted, &folders, env).ok_or(AgentAbsence::Node { wanted })?;
         located.path.extend(node.parent().map(Path::to_owned));
         located.visible.push(node);
     }
@@ -96,7 +101,7 @@ pub fn locate(find: &Finding, places: &Places, env: &Environment) -> Result<Loca
 }
 
 /// Asks a program for its version by starting it on the host.
-pub fn ask_version(find: &Finding, located: &Located) -> Option<String> {
+pub fn ask_version(find: &AgentLookup, located: &LocatedAgent) -> Option<String> {
     if find.version.is_empty() {
         return None;
     }
@@ -112,7 +117,7 @@ pub fn ask_version(find: &Finding, located: &Located) -> Option<String> {
     version::find(&printed(&mut command)?)
 }
 
-fn folders(places: &Places, env: &Environment) -> Vec<PathBuf> {
+fn folders(places: &HolonFolders, env: &HostEnvironment) -> Vec<PathBuf> {
     let named = env(AGENTS_DIR).map(PathBuf::from).filter(|path| path.is_absolute());
     named.into_iter().chain([places.cache.join("agents")]).collect()
 }
@@ -133,7 +138,7 @@ fn below(folder: &Path, program: &str) -> Option<PathBuf> {
     })
 }
 
-fn on_path(program: &str, env: &Environment) -> Option<PathBuf> {
+fn on_path(program: &str, env: &HostEnvironment) -> Option<PathBuf> {
     let path: OsString = env("PATH")?;
     std::env::split_paths(&path)
         .filter(|folder| folder.is_absolute())
@@ -207,7 +212,7 @@ fn runs_on_node(program: &Path) -> bool {
 }
 
 /// A Node.js that is new enough: one that was installed beside the agents, else that on the PATH.
-fn node(wanted: u64, folders: &[PathBuf], env: &Environment) -> Option<PathBuf> {
+fn node(wanted: u64, folders: &[PathBuf], env: &HostEnvironment) -> Option<PathBuf> {
     let beside = folders.iter().filter_map(|folder| below(folder, "node"));
     let all = beside.chain(on_path("node", env)).filter_map(|node| node.canonicalize().ok());
     let new_enough = |node: &PathBuf| {
@@ -224,15 +229,7 @@ fn node(wanted: u64, folders: &[PathBuf], env: &Environment) -> Option<PathBuf> 
 /// What a program prints, if it ends in time.
 fn printed(command: &mut Command) -> Option<String> {
     let mut child = command.env("NO_COLOR", "1").spawn().ok()?;
-    let deadline = Instant::now() + PATIENCE;
-    while child.try_wait().ok()?.is_none() {
-        if Instant::now() >= deadline {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    ended_by(&mut child, Instant::now() + PATIENCE).ok()??;
     let mut text = String::new();
     child.stdout.take()?.take(64 * 1024).read_to_string(&mut text).ok()?;
     Some(text)
@@ -251,8 +248,8 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn finding(program: &str, binary: Option<&str>, node: Option<u64>) -> Finding {
-        Finding {
+    fn finding(program: &str, binary: Option<&str>, node: Option<u64>) -> AgentLookup {
+        AgentLookup {
             program: program.into(),
             install: String::new(),
             tested: None,
@@ -274,7 +271,8 @@ mod tests {
         program(&root.join("node/node_modules/node/bin/node"), "#!/bin/sh\necho v22.1.0\n");
         fs::create_dir(root.join("node/node_modules/.bin")).unwrap();
         symlink("../node/bin/node", root.join("node/node_modules/.bin/node")).unwrap();
-        let places = Places { state: root.clone(), cache: root.clone(), config: root.clone(), home: None };
+        let places =
+            HolonFolders { state: root.clone(), cache: root.clone(), config: root.clone(), home: None };
         let named = root.clone().into_os_string();
         let env = move |name: &str| (name == AGENTS_DIR).then(|| named.clone());
 
@@ -286,7 +284,7 @@ mod tests {
         assert_eq!(script.path, [node.parent().unwrap()]);
         assert_eq!(
             locate(&finding("codex", None, Some(23)), &places, &env),
-            Err(Absent::Node { wanted: 23 })
+            Err(AgentAbsence::Node { wanted: 23 })
         );
 
         program(&modules.join("@o/codex-linux-x64/vendor/any/bin/codex"), "ELF");
@@ -295,7 +293,7 @@ mod tests {
                 .unwrap();
         assert_eq!(native.program, modules.join("@o/codex-linux-x64/vendor/any/bin/codex"));
         assert_eq!((native.visible, native.version.as_deref()), (vec![modules], Some("0.166.0")));
-        assert_eq!(locate(&finding("claude", None, None), &places, &env), Err(Absent::Program));
+        assert_eq!(locate(&finding("claude", None, None), &places, &env), Err(AgentAbsence::Program));
     }
 
     #[test]
@@ -304,7 +302,8 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         program(&root.join("bin/agent"), "#!/bin/sh\necho agent 1.2.3\n");
         fs::write(root.join("package.json"), r#"{"version":"9.9.9"}"#).unwrap();
-        let places = Places { state: root.clone(), cache: root.clone(), config: root.clone(), home: None };
+        let places =
+            HolonFolders { state: root.clone(), cache: root.clone(), config: root.clone(), home: None };
         let bin = root.join("bin").into_os_string();
         let env = move |name: &str| (name == "PATH").then(|| bin.clone());
         let find = finding("agent", None, None);

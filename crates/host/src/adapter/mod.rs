@@ -10,8 +10,10 @@ mod locate;
 mod version;
 mod wrong;
 
-pub use calls::{About, Calls, Ending};
-pub use file::{Adapter, Alone, Deed, Finding, ForMode, Kind, ModelUse};
-pub use find::{Agent, Known, find, list};
-pub use locate::{AGENTS_DIR, Absent, Located, ask_version, locate};
-pub use version::Range;
+pub use calls::{AdapterCalls, CallSubject, ToolCallEnding};
+pub use file::{
+    Adapter, AdapterKind, AgentLookup, ConformanceCall, ModeOverrides, ModelUse, OwnReadOnlyMode,
+};
+pub use find::{KnownAdapters, ResolvedAgent, find, list};
+pub use locate::{AGENTS_DIR, AgentAbsence, LocatedAgent, ask_version, locate};
+pub use version::VersionRange;

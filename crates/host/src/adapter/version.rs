@@ -4,35 +4,33 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
+use semver::{BuildMetadata, Comparator, Op, Prerelease, Version, VersionReq};
 use serde::{Deserialize, Serialize};
 
 /// Bounds on a version, such as `>=2.1, <3`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
-pub struct Range(Vec<(Bound, Vec<u64>)>);
+pub struct VersionRange(VersionReq);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bound {
-    AtLeast,
-    Below,
-}
-
-impl Range {
-    /// Whether a version is inside.
+impl VersionRange {
+    /// Whether a version is inside; a pre-release counts as the version it leads to.
     pub fn holds(&self, version: &str) -> bool {
-        let version = numbers(version);
-        self.0.iter().all(|(bound, limit)| match bound {
-            Bound::AtLeast => version >= *limit,
-            Bound::Below => version < *limit,
-        })
+        numbers(version).is_some_and(|version| self.0.matches(&version))
     }
 }
 
-/// The numbers at the beginning of a version; what follows them (a pre-release) does not count.
-fn numbers(version: &str) -> Vec<u64> {
-    let digits: &str = version.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
-    digits.split('.').map_while(|part| part.parse().ok()).collect()
+/// The numbers at the beginning of what a program calls its version; those it does not give are zero.
+fn numbers(version: &str) -> Option<Version> {
+    let digits = version.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    let mut parts = digits.split('.').map_while(|part| part.parse().ok());
+    Some(Version {
+        major: parts.next()?,
+        minor: parts.next().unwrap_or(0),
+        patch: parts.next().unwrap_or(0),
+        pre: Prerelease::EMPTY,
+        build: BuildMetadata::EMPTY,
+    })
 }
 
 /// The first thing that looks like a version in what a program prints about itself.
@@ -43,47 +41,36 @@ pub(super) fn find(text: &str) -> Option<String> {
     plain.take(200).find(is_version).map(|word| word.chars().take(40).collect())
 }
 
-impl FromStr for Range {
+impl FromStr for VersionRange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bound = |part: &str| {
-            let (bound, rest) = match part.trim() {
-                part if part.starts_with(">=") => (Bound::AtLeast, &part[2..]),
-                part if part.starts_with('<') => (Bound::Below, &part[1..]),
-                _ => return Err(format!("`{part}` is no bound: write `>=1.2` or `<2`")),
-            };
-            let limit = numbers(rest.trim());
-            if limit.is_empty() {
-                return Err(format!("`{part}` names no version"));
-            }
-            Ok((bound, limit))
-        };
-        text.split(',').map(bound).collect::<Result<_, _>>().map(Self)
+        let range = VersionReq::parse(text).map_err(|e| format!("`{text}` is no range of versions: {e}"))?;
+        // A bare `2.1` means several things to several people.
+        let plain = |bound: &Comparator| matches!(bound.op, Op::GreaterEq | Op::Less);
+        match !range.comparators.is_empty() && range.comparators.iter().all(plain) {
+            true => Ok(Self(range)),
+            false => Err(format!("`{text}` has a bound of another kind: write `>=1.2`, `<2` or `>=1.2, <2`")),
+        }
     }
 }
 
-impl TryFrom<String> for Range {
+impl TryFrom<String> for VersionRange {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
         text.parse()
     }
 }
 
-impl From<Range> for String {
-    fn from(range: Range) -> Self {
+impl From<VersionRange> for String {
+    fn from(range: VersionRange) -> Self {
         range.to_string()
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for VersionRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (bound, limit)) in self.0.iter().enumerate() {
-            let limit: Vec<String> = limit.iter().map(u64::to_string).collect();
-            let sign = if *bound == Bound::AtLeast { ">=" } else { "<" };
-            write!(f, "{}{sign}{}", if index > 0 { ", " } else { "" }, limit.join("."))?;
-        }
-        Ok(())
+        self.0.fmt(f)
     }
 }
 
@@ -94,10 +81,11 @@ mod tests {
 
     #[test]
     fn ranges_hold_what_they_say() {
-        let range: Range = ">=2.1, <3".parse().unwrap();
+        let range: VersionRange = ">=2.1, <3".parse().unwrap();
         for (version, inside) in [
             ("2.1", true),
             ("2.1.325", true),
+            ("2", false),
             ("2.10.0-beta.3", true),
             ("2.0.9", false),
             ("3.0.0", false),
@@ -106,7 +94,7 @@ mod tests {
             assert_eq!(range.holds(version), inside, "{version}");
         }
         assert_eq!(range.to_string(), ">=2.1, <3");
-        assert!("2.1".parse::<Range>().is_err() && ">=x".parse::<Range>().is_err());
+        assert!("2.1".parse::<VersionRange>().is_err() && ">=x".parse::<VersionRange>().is_err());
     }
 
     #[test]

@@ -133,7 +133,7 @@ mod tests {
             ("command = [\"x\"", "line 3: unclosed array"),
             (
                 "command = [\"x\"]\n[find]\nprogram = \"x\"\ninstall = \"\"\ntested = \"2.1\"",
-                "line 7: `2.1` is no bound",
+                "line 7: `2.1` has a bound of another kind",
             ),
             ("command = [\"x\", \"{promt}\"]", "`command`: unknown `{promt}` (did you mean `{prompt}`?)"),
             (

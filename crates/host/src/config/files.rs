@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holon_core::config::{Config, Layer, Source, merge};
+use holon_core::config::{ConfigLayer, ConfigSource, ResolvedConfig, merge};
 use toml::{Table, Value};
 
 use super::{environment, file, wrong};
 use crate::error::HostError;
-use crate::places::Places;
-use crate::run::Environment;
+use crate::holon_folders::HolonFolders;
+use crate::run::HostEnvironment;
 
 /// Reads the user's `config.toml` once, and the `holon.toml` of each workspace once for as long as it stays the same file.
 /// Whatever one command does shares one of these, so that all of it goes by the same configuration.
 #[derive(Debug)]
 pub struct ConfigurationFiles {
     user_file: PathBuf,
-    user: Mutex<Option<Option<Layer>>>,
-    projects: Mutex<BTreeMap<PathBuf, (FileIdentity, Layer)>>,
+    user: Mutex<Option<Option<ConfigLayer>>>,
+    projects: Mutex<BTreeMap<PathBuf, (FileIdentity, ConfigLayer)>>,
     opened: AtomicU64,
 }
 
@@ -32,8 +32,8 @@ pub struct WorkspaceConfiguration {
     pub user_file: PathBuf,
     /// The workspace's file.
     pub project_file: PathBuf,
-    user: Option<Layer>,
-    project: Option<Layer>,
+    user: Option<ConfigLayer>,
+    project: Option<ConfigLayer>,
 }
 
 /// By what a file is known again without being opened.
@@ -48,7 +48,7 @@ struct FileIdentity {
 
 impl ConfigurationFiles {
     /// Nothing is read before it is asked for.
-    pub fn new(places: &Places) -> Self {
+    pub fn new(places: &HolonFolders) -> Self {
         Self {
             user_file: places.config.join("config.toml"),
             user: Mutex::default(),
@@ -58,7 +58,7 @@ impl ConfigurationFiles {
     }
 
     /// The same, to be shared.
-    pub fn shared(places: &Places) -> Arc<Self> {
+    pub fn shared(places: &HolonFolders) -> Arc<Self> {
         Arc::new(Self::new(places))
     }
 
@@ -74,8 +74,8 @@ impl ConfigurationFiles {
     }
 
     /// What the user alone says, wherever the work is: their file and the environment.
-    pub fn of_user(&self, env: &Environment) -> Result<Config, HostError> {
-        let layers: Vec<Layer> = self.user()?.into_iter().chain(environment(env)).collect();
+    pub fn of_user(&self, env: &HostEnvironment) -> Result<ResolvedConfig, HostError> {
+        let layers: Vec<ConfigLayer> = self.user()?.into_iter().chain(environment(env)).collect();
         merge(&layers).map_err(wrong)
     }
 
@@ -95,18 +95,18 @@ impl ConfigurationFiles {
         self.opened.load(Ordering::Relaxed)
     }
 
-    fn user(&self) -> Result<Option<Layer>, HostError> {
+    fn user(&self) -> Result<Option<ConfigLayer>, HostError> {
         let mut known = lock(&self.user);
         if let Some(user) = &*known {
             return Ok(user.clone());
         }
-        let source = Source::User { path: self.user_file.display().to_string() };
+        let source = ConfigSource::User { path: self.user_file.display().to_string() };
         let user = self.open(&self.user_file, source)?;
         *known = Some(user.clone());
         Ok(user)
     }
 
-    fn project(&self, path: &Path) -> Result<Option<Layer>, HostError> {
+    fn project(&self, path: &Path) -> Result<Option<ConfigLayer>, HostError> {
         let identity = fs::symlink_metadata(path).ok().map(|meta| FileIdentity::of(&meta));
         let mut known = lock(&self.projects);
         if let (Some(identity), Some((before, layer))) = (identity, known.get(path))
@@ -114,7 +114,7 @@ impl ConfigurationFiles {
         {
             return Ok(Some(layer.clone()));
         }
-        let project = self.open(path, Source::Project { path: path.display().to_string() })?;
+        let project = self.open(path, ConfigSource::Project { path: path.display().to_string() })?;
         match (&project, identity) {
             (Some(layer), Some(identity)) => drop(known.insert(path.to_owned(), (identity, layer.clone()))),
             _ => drop(known.remove(path)),
@@ -122,7 +122,7 @@ impl ConfigurationFiles {
         Ok(project)
     }
 
-    fn open(&self, path: &Path, source: Source) -> Result<Option<Layer>, HostError> {
+    fn open(&self, path: &Path, source: ConfigSource) -> Result<Option<ConfigLayer>, HostError> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         file(path, source)
     }
@@ -130,8 +130,8 @@ impl ConfigurationFiles {
 
 impl WorkspaceConfiguration {
     /// The layers over one another: the user's file, the workspace's, the environment.
-    pub fn merged(&self, env: &Environment) -> Result<Config, HostError> {
-        let mut layers: Vec<Layer> = self.user.iter().chain(&self.project).cloned().collect();
+    pub fn merged(&self, env: &HostEnvironment) -> Result<ResolvedConfig, HostError> {
+        let mut layers: Vec<ConfigLayer> = self.user.iter().chain(&self.project).cloned().collect();
         layers.extend(environment(env));
         merge(&layers).map_err(wrong)
     }
@@ -159,7 +159,7 @@ impl FileIdentity {
     }
 }
 
-fn section(layer: Option<&Layer>, path: &Path, name: &str) -> Result<Option<Table>, HostError> {
+fn section(layer: Option<&ConfigLayer>, path: &Path, name: &str) -> Result<Option<Table>, HostError> {
     match layer.and_then(|layer| layer.table.get(name)) {
         None => Ok(None),
         Some(Value::Table(section)) => Ok(Some(section.clone())),
@@ -183,7 +183,7 @@ mod tests {
     fn each_file_is_opened_once_and_a_changed_one_of_a_workspace_anew() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let places = Places { state: at("s"), cache: at("h"), config: at("c"), home: None };
+        let places = HolonFolders { state: at("s"), cache: at("h"), config: at("c"), home: None };
         fs::create_dir(at("c")).unwrap();
         fs::create_dir(at("w")).unwrap();
         fs::write(at("c/config.toml"), "[mcp.a]\ncommand = ['a']\nenv = { TOKEN = 'v' }\n").unwrap();

@@ -1,18 +1,21 @@
 //! Whom to ask: one decision for runs, turns, tasks and whoever only wants to know.
 
 use holon_core::Profile;
-use holon_core::config::{Config, ModeSettings};
+use holon_core::config::{ModeSettings, ResolvedConfig};
 use holon_core::manifest::{ModelCandidate, ModelSelection};
 use holon_core::mode::ModelPolicy;
 use holon_model::catalogue::{DataPolicy, Freshness};
-use holon_model::choose::{self, CatalogueChoice, ThisMachine, Undecided};
-use holon_model::select::{Candidate, Preference};
-use holon_model::{Chosen, Configured, Constraints, ErrorKind, Intent, ModelError, Wish};
+use holon_model::choose::{self, CatalogueChoice, EndpointUndecided, ThisMachine};
+use holon_model::select::{Preference, ScoredCandidate};
+use holon_model::{
+    ChosenEndpoint, ConfiguredServer, EndpointPreferences, ModelConstraints, ModelError, ModelErrorKind,
+    ModelIntent,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::places::Places;
-use crate::run::Environment;
+use crate::holon_folders::HolonFolders;
+use crate::run::HostEnvironment;
 
 /// Everything a configuration says about the models of a mode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,14 +33,14 @@ pub struct ModelRules {
     /// Whether free variants count.
     pub free: bool,
     /// The server that is asked when nobody names a provider.
-    pub server: Configured,
+    pub server: ConfiguredServer,
     /// What holds for the mode.
     pub mode: ModeSettings,
 }
 
 impl ModelRules {
     /// What holds for a mode, by the name it has in the configuration.
-    pub fn of(config: &Config, mode: &str) -> Self {
+    pub fn of(config: &ResolvedConfig, mode: &str) -> Self {
         let text =
             |key: &str| config.text(key).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let data = match text("models.data").as_deref() {
@@ -53,7 +56,7 @@ impl ModelRules {
             min_context: config.number("models.min_context"),
             data,
             free: config.flag("models.free").unwrap_or_default(),
-            server: Configured {
+            server: ConfiguredServer {
                 base_url: text("models.base_url"),
                 wire: text("models.wire"),
                 tools: text("models.tools"),
@@ -63,14 +66,14 @@ impl ModelRules {
     }
 
     /// What a choice must keep to.
-    pub fn constraints(&self) -> Constraints {
+    pub fn constraints(&self) -> ModelConstraints {
         let mode = &self.mode;
         let policy = match mode.policy {
             // Without a name there is nothing to pin.
             ModelPolicy::Pinned if mode.model.is_none() => ModelPolicy::Auto,
             policy => policy,
         };
-        Constraints {
+        ModelConstraints {
             policy,
             pinned: mode.model.clone(),
             legacy: mode.model.clone(),
@@ -80,27 +83,27 @@ impl ModelRules {
             reasoning: mode.reasoning_preferred.then_some(Preference::Preferred),
             data: self.data,
             allow_free: self.free,
-            ..Constraints::default()
+            ..ModelConstraints::default()
         }
     }
 }
 
 /// What is said about the model of one piece of work, besides the configuration.
 #[derive(Debug, Clone)]
-pub struct ModelWish<'a> {
+pub struct ModelPreferences<'a> {
     /// The model that is named for it.
     pub model: Option<&'a str>,
     /// The provider that is named for it.
     pub provider: Option<&'a str>,
     /// What it is for.
-    pub intent: Intent,
+    pub intent: ModelIntent,
     /// What a choice must keep to; as a rule what the configuration says.
-    pub constraints: Constraints,
+    pub constraints: ModelConstraints,
     /// Whether it is only told who would be asked.
     pub only_told: bool,
 }
 
-impl<'a> ModelWish<'a> {
+impl<'a> ModelPreferences<'a> {
     /// What a mode is for, and what the configuration says of it.
     pub fn of(profile: &Profile, rules: &ModelRules) -> Self {
         let mut constraints = rules.constraints();
@@ -128,11 +131,11 @@ impl<'a> ModelWish<'a> {
 /// Decides whom to ask, for a run, a turn, a task and whoever only wants to know: by what is named, what the
 /// configuration says, and what the environment has.
 pub fn decide(
-    wish: &ModelWish<'_>,
+    wish: &ModelPreferences<'_>,
     rules: &ModelRules,
-    places: &Places,
-    env: &Environment,
-) -> Result<Chosen, Undecided> {
+    places: &HolonFolders,
+    env: &HostEnvironment,
+) -> Result<ChosenEndpoint, EndpointUndecided> {
     let variable = |name: &str| env(name).and_then(|value| value.into_string().ok());
     // What is said for this work beats what is said for the mode, and a variable is said for this work.
     let said = |name: &str| variable(name).is_some_and(|value| !value.trim().is_empty());
@@ -140,18 +143,18 @@ pub fn decide(
     let own = |value: &Option<String>, variable: &str| value.clone().filter(|_| !said(variable));
     let model = own(&mode.model, "HOLON_MODEL").filter(|_| mode.policy != ModelPolicy::Auto);
     let provider = own(&mode.provider, "HOLON_PROVIDER").filter(|_| wish.model.is_none());
-    let asked = Wish {
+    let asked = EndpointPreferences {
         provider: wish.provider.or(provider.as_deref()),
         model: wish.model.or(model.as_deref()),
         intent: wish.intent,
         constraints: wish.constraints.clone(),
         configured: Some(&rules.server),
         only_told: wish.only_told,
-        ..Wish::default()
+        ..EndpointPreferences::default()
     };
     if !rules.selection && asked.model.is_none() && !said("HOLON_MODEL") {
         let message = "models.selection is off, and no model is named: give --model, or modes.*.model in the configuration";
-        return Err(ModelError::new(ErrorKind::Setup, message).into());
+        return Err(ModelError::new(ModelErrorKind::Setup, message).into());
     }
     let kept = places.cache.join("models");
     let machine = ThisMachine::new(&variable).with_cache(&kept).with_lists(rules.freshness);
@@ -164,7 +167,7 @@ pub(super) fn for_manifest(choice: &CatalogueChoice) -> ModelSelection {
     let selection = &choice.selection;
     let best = selection.candidates.iter().take(MOST);
     let candidate =
-        |one: &Candidate| ModelCandidate { id: one.id.clone(), score: one.score, why: one.why.clone() };
+        |one: &ScoredCandidate| ModelCandidate { id: one.id.clone(), score: one.score, why: one.why.clone() };
     ModelSelection {
         intent: selection.intent.to_string(),
         policy: selection.policy,

@@ -12,22 +12,22 @@ use holon_core::Profile;
 use holon_core::digest::sha256;
 use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
-use holon_model::catalogue::Table;
+use holon_model::catalogue::ModelRowTable;
 use holon_model::choose::ToolCalls;
 use holon_model::known_provider::known_provider_names;
 use holon_model::retry::Backoff;
 use holon_model::{
-    Cassette, Chosen, ErrorKind, ModelError, ModelRow, ModelSwitch, Normaliser, Prices, Provider, Recorder,
-    Replay,
+    Cassette, ChosenEndpoint, ModelError, ModelErrorKind, ModelRow, ModelSwitch, Normaliser, Prices,
+    Provider, RecordingProvider, ReplayProvider,
 };
 
-pub use choice::{ModelRules, ModelWish, decide};
+pub use choice::{ModelPreferences, ModelRules, decide};
 
 use crate::error::HostError;
+use crate::holon_folders::HolonFolders;
 use crate::modes;
-use crate::places::Places;
 use crate::plan::RunPlan;
-use crate::run::Environment;
+use crate::run::HostEnvironment;
 
 /// Tokens that fit into a model of a cassette that nobody knows the window of.
 const UNKNOWN_WINDOW: u64 = 128_000;
@@ -39,7 +39,7 @@ const MOST_CASSETTE: u64 = 1 << 30;
 const REPLAYED: &str = "cassette";
 
 /// What answers in a run, ready to be asked.
-pub(crate) struct Mind {
+pub(crate) struct ModelSession {
     /// Whoever answers; everything it says is recorded.
     pub provider: Arc<dyn Provider>,
     /// For the manifest.
@@ -53,15 +53,19 @@ pub(crate) struct Mind {
     /// What it costs, where its provider does not tell.
     pub prices: Option<Prices>,
     /// The cassette, when one answers.
-    pub replay: Option<Arc<Replay>>,
+    pub replay: Option<Arc<ReplayProvider>>,
     /// Who answers instead of the model that was chosen.
     pub switch: ModelSwitch,
 }
 
 /// Decides whom a run asks.
-pub(crate) fn choose(plan: &RunPlan, places: &Places, env: &Environment) -> Result<Chosen, ModelError> {
-    let wish =
-        ModelWish::of(&plan.profile, &plan.models).named(plan.provider.as_deref(), plan.model.as_deref());
+pub(crate) fn choose(
+    plan: &RunPlan,
+    places: &HolonFolders,
+    env: &HostEnvironment,
+) -> Result<ChosenEndpoint, ModelError> {
+    let wish = ModelPreferences::of(&plan.profile, &plan.models)
+        .named(plan.provider.as_deref(), plan.model.as_deref());
     let mut chosen = decide(&wish, &plan.models, places, env)?;
     if let ToolCalls::Text { constrain } = &mut chosen.tools
         && fit::free_answers(&plan.profile, &chosen.model)
@@ -75,7 +79,7 @@ pub(crate) fn choose(plan: &RunPlan, places: &Places, env: &Environment) -> Resu
 ///
 /// An answer that breaks off is asked for again too: a run must not end because a stream did, and whoever watches is told
 /// that what came of it is void.
-pub(crate) fn patience(env: &Environment) -> Result<Backoff, ModelError> {
+pub(crate) fn patience(env: &HostEnvironment) -> Result<Backoff, ModelError> {
     let usual = Backoff { after_text: true, ..Backoff::default() };
     let Some(text) = env(RETRIES) else { return Ok(usual) };
     let text = text.to_string_lossy();
@@ -84,7 +88,7 @@ pub(crate) fn patience(env: &Environment) -> Result<Backoff, ModelError> {
         Err(_) if text.trim().is_empty() => Ok(usual),
         Err(_) => {
             let message = format!("{RETRIES} is `{text}`: it must be a number, such as 0 or 5");
-            Err(ModelError::new(ErrorKind::Setup, message))
+            Err(ModelError::new(ModelErrorKind::Setup, message))
         }
     }
 }
@@ -105,10 +109,10 @@ pub(crate) fn from_cassette(
     model: Option<&str>,
     tape: &Path,
     normaliser: Normaliser,
-) -> Result<Mind, HostError> {
+) -> Result<ModelSession, HostError> {
     let (replay, info, window, prices) = replayed(file, cassette, model, normaliser.clone());
     let provider = recorded(Arc::clone(&replay), tape, normaliser, window)?;
-    Ok(Mind {
+    Ok(ModelSession {
         provider,
         info,
         window,
@@ -126,7 +130,7 @@ pub(crate) fn replayed(
     cassette: Cassette,
     model: Option<&str>,
     normaliser: Normaliser,
-) -> (Arc<Replay>, ModelInfo, u64, Option<Prices>) {
+) -> (Arc<ReplayProvider>, ModelInfo, u64, Option<Prices>) {
     let id = model.or(cassette.model()).unwrap_or(REPLAYED).to_owned();
     // The same figures lead to the same decisions.
     let row = known(&id);
@@ -135,23 +139,23 @@ pub(crate) fn replayed(
         ModelInfo { provider: "replay".into(), id, why: format!("--replay {name}"), ..ModelInfo::default() };
     let told = row.as_ref().and_then(|row| row.context);
     let window = cassette.window().or(told).unwrap_or(UNKNOWN_WINDOW);
-    (Arc::new(Replay::new(cassette, normaliser)), info, window, row.and_then(|row| row.prices))
+    (Arc::new(ReplayProvider::new(cassette, normaliser)), info, window, row.and_then(|row| row.prices))
 }
 
 /// What is known about a model, whoever serves it.
 fn known(id: &str) -> Option<ModelRow> {
-    let of = |provider| Table::builtin().rows(provider).into_iter().find(|row| row.id == id);
+    let of = |provider| ModelRowTable::builtin().rows(provider).into_iter().find(|row| row.id == id);
     known_provider_names().find_map(of)
 }
 
 /// Answers over a network.
 pub(crate) fn over_network(
-    chosen: &Chosen,
+    chosen: &ChosenEndpoint,
     profile: &Profile,
     patience: Backoff,
     tape: &Path,
     normaliser: Normaliser,
-) -> Result<Mind, HostError> {
+) -> Result<ModelSession, HostError> {
     let (info, window, prices) = described(chosen);
     let switch = ModelSwitch::default();
     let connected = chosen.connect(chosen.timeouts(), patience, switch.clone())?;
@@ -160,7 +164,7 @@ pub(crate) fn over_network(
     let small = fit::too_small(profile, &chosen.model, told, chosen.known.told.kind);
     let unfetched = chosen.choice.as_ref().and_then(|choice| choice.warning.clone());
     let warnings = small.into_iter().chain(unfetched).collect();
-    Ok(Mind {
+    Ok(ModelSession {
         provider,
         info,
         window,
@@ -173,7 +177,7 @@ pub(crate) fn over_network(
 }
 
 /// What is known about a model that was chosen: its place in the manifest, its window, its prices.
-pub(crate) fn described(chosen: &Chosen) -> (ModelInfo, u64, Option<Prices>) {
+pub(crate) fn described(chosen: &ChosenEndpoint) -> (ModelInfo, u64, Option<Prices>) {
     let info = ModelInfo {
         provider: chosen.endpoint.name.clone(),
         id: chosen.model.clone(),
@@ -205,7 +209,7 @@ fn recorded<P: Provider + 'static>(
 ) -> Result<Arc<dyn Provider>, HostError> {
     let mut file =
         File::options().create(true).append(true).open(tape).map_err(HostError::io("create", tape))?;
-    let recorder = Recorder::new(provider, normaliser, move |text| file.write_all(text.as_bytes()));
+    let recorder = RecordingProvider::new(provider, normaliser, move |text| file.write_all(text.as_bytes()));
     Ok(Arc::new(recorder.with_window(window)))
 }
 
@@ -223,18 +227,22 @@ pub fn remedy(error: &ModelError) -> String {
 /// What a person can do about a model that does not answer.
 pub(crate) fn hint(error: &ModelError) -> Option<String> {
     let words = match error.kind {
-        ErrorKind::Setup | ErrorKind::Cancelled => return None,
-        ErrorKind::Auth => "check the key in the environment, or choose another --provider",
-        ErrorKind::Billing => "top up the provider's account, or choose another --provider",
-        ErrorKind::RateLimit | ErrorKind::Overloaded => "wait and run again, or choose another --model",
-        ErrorKind::ContextOverflow => "choose a model with a larger window, or a smaller goal",
-        ErrorKind::Refused => "rephrase the goal, or choose another --model",
-        ErrorKind::BadRequest => "check --model and --provider; `holon models list` shows what there is",
-        ErrorKind::Network | ErrorKind::Timeout | ErrorKind::Cut => {
+        ModelErrorKind::Setup | ModelErrorKind::Cancelled => return None,
+        ModelErrorKind::Auth => "check the key in the environment, or choose another --provider",
+        ModelErrorKind::Billing => "top up the provider's account, or choose another --provider",
+        ModelErrorKind::RateLimit | ModelErrorKind::Overloaded => {
+            "wait and run again, or choose another --model"
+        }
+        ModelErrorKind::ContextOverflow => "choose a model with a larger window, or a smaller goal",
+        ModelErrorKind::Refused => "rephrase the goal, or choose another --model",
+        ModelErrorKind::BadRequest => "check --model and --provider; `holon models list` shows what there is",
+        ModelErrorKind::Network | ModelErrorKind::Timeout | ModelErrorKind::Cut => {
             "check the network or the local server, and run again; nothing was lost"
         }
-        ErrorKind::Malformed => "the server does not speak the protocol it should; check its address",
-        ErrorKind::Replay => "the run differs from the recording; record it anew, or run without --replay",
+        ModelErrorKind::Malformed => "the server does not speak the protocol it should; check its address",
+        ModelErrorKind::Replay => {
+            "the run differs from the recording; record it anew, or run without --replay"
+        }
     };
     Some(words.to_owned())
 }

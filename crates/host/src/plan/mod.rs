@@ -12,20 +12,20 @@ use std::path::PathBuf;
 use holon_core::Profile;
 use holon_core::ids::RunId;
 use holon_core::manifest::{AuditHead, ErrorInfo};
-use holon_core::outcome::Status;
+use holon_core::outcome::RunStatus;
 use holon_core::spec::Spec;
 use holon_model::Prices;
-use holon_sandbox::fallback::Choice;
+use holon_sandbox::fallback::SandboxChoice;
 use holon_sandbox::mount::{self, path::StoredPath};
-use holon_sandbox::snapshot::StrategyChoice;
-use holon_supervisor::Config as SupervisorConfig;
+use holon_sandbox::snapshot::SnapshotStrategyChoice;
+use holon_supervisor::SupervisorConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::adapter::Agent;
-use crate::given_spec::NamedPath;
+use crate::adapter::ResolvedAgent;
 use crate::model::ModelRules;
 use crate::run::TreeBefore;
+use crate::spec_source::NamedPath;
 
 pub use cassette::PlannedCassette;
 
@@ -47,7 +47,7 @@ pub struct RunPlan {
     /// The mode's layer of the prompt.
     pub mode_prompt: String,
     /// The agent.
-    pub agent: Agent,
+    pub agent: ResolvedAgent,
     /// Canonical path of the workspace.
     #[serde(with = "mount::path")]
     #[schemars(with = "StoredPath")]
@@ -97,7 +97,7 @@ pub struct RunPlan {
     #[serde(default)]
     pub servers: Vec<PlannedServer>,
     /// Wanted walls.
-    pub sandbox: Choice,
+    pub sandbox: SandboxChoice,
     /// Whether no walls at all are acceptable.
     #[serde(default)]
     pub accept_no_isolation: bool,
@@ -111,7 +111,7 @@ pub struct RunPlan {
     #[serde(default)]
     pub money_limit: Option<f64>,
     /// Wanted snapshot.
-    pub snapshot: StrategyChoice,
+    pub snapshot: SnapshotStrategyChoice,
     /// Paths of the workspace the agent must not see, besides those of the mode's patterns.
     #[serde(with = "mount::paths", default)]
     #[schemars(with = "Vec<StoredPath>")]
@@ -176,7 +176,7 @@ pub struct ModelFigures {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlierEnd {
     /// What happened to it.
-    pub status: Status,
+    pub status: RunStatus,
     /// Why.
     pub error: ErrorInfo,
 }

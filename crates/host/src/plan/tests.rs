@@ -2,14 +2,14 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use holon_core::mode::Catalog;
+use holon_core::mode::ModeCatalog;
 use serde_json::{Value, json};
 
 use super::*;
 
 /// A plan as it is written down, for the built-in mode that writes code.
 fn plan() -> RunPlan {
-    let profile = Catalog::builtin().unwrap().resolve("execute").unwrap();
+    let profile = ModeCatalog::builtin().unwrap().resolve("execute").unwrap();
     let agent = json!({
         "adapter": { "name": "exec", "kind": "exec", "command": ["{agent}", "{args}"] },
         "name": "agent.sh", "file": "/b/agent.sh", "image": null, "args": ["--fast"], "warnings": [],
@@ -44,12 +44,12 @@ fn plan() -> RunPlan {
             argv: vec!["sh".into(), "-c".into(), "exec docs".into()],
             variables: vec!["DOCS_TOKEN".into()],
         }],
-        sandbox: Choice::Auto,
+        sandbox: SandboxChoice::Auto,
         accept_no_isolation: false,
         writes_allowed: false,
         part: false,
         money_limit: Some(0.1),
-        snapshot: StrategyChoice::Auto,
+        snapshot: SnapshotStrategyChoice::Auto,
         hide: vec!["logs".into()],
         logs: None,
         tests_may_change: false,

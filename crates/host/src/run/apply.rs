@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use holon_apply::{
-    ApplyRequest, ApplyStore, ChangeSet, Conflict, ConflictReason, ContentFile, ContentWriter,
-    Outcome as Applying, Purpose, Recovered, Recovery, Undoable, undo_of,
+    ApplyConflict, ApplyOutcome as Applying, ApplyPurpose, ApplyRequest, ApplyStore, ChangeSet,
+    ConflictReason, ContentFile, ContentWriter, RecoveredApply, Recovery, UndoableApply, undo_of,
 };
 use holon_core::digest::sha256;
 use holon_core::manifest::Manifest;
 use holon_core::release::ReleaseTarget;
-use holon_git::{Digest, FileMode, Git, Repository, Touched, tracked};
+use holon_git::{FileMode, Git, PathDigest, Repository, TouchedPath, tracked};
 use holon_sandbox::writers::has_writer;
 
 use crate::error::HostError;
-use crate::places::Places;
+use crate::holon_folders::HolonFolders;
 use crate::record::now;
-use crate::release::{self, RunRead};
+use crate::release::{self, ReleaseRunRead};
 use crate::store::{RunFolder, RunRecord};
 
 /// What applying did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedRun {
     /// The workspace.
     pub workspace: PathBuf,
     /// How it went.
@@ -33,19 +33,19 @@ pub struct Applied {
 }
 
 /// What a finished run delivered.
-pub(super) struct Delivered {
+pub(super) struct DeliveredRun {
     pub(super) record: RunRecord,
     pub(super) manifest: Manifest,
     pub(super) patch: Vec<u8>,
     /// What the patch touches, as recorded when it was made.
-    pub(super) touched: Vec<Touched>,
+    pub(super) touched: Vec<TouchedPath>,
 }
 
 /// The patch of a finished run, if it may be used: the release gate lets it go there, and nobody changed it since.
-pub(super) fn delivered(folder: &RunFolder, target: ReleaseTarget) -> Result<Delivered, HostError> {
-    let read = RunRead::of(folder)?;
+pub(super) fn delivered(folder: &RunFolder, target: ReleaseTarget) -> Result<DeliveredRun, HostError> {
+    let read = ReleaseRunRead::of(folder)?;
     release::require(folder, &read, target)?;
-    let RunRead { record, manifest, touched, .. } = read;
+    let ReleaseRunRead { record, manifest, touched, .. } = read;
     let manifest =
         manifest.ok_or_else(|| HostError::run("the run has no manifest", "it may still be running"))?;
     let path = folder.output().join("diff.patch");
@@ -69,23 +69,23 @@ pub(super) fn delivered(folder: &RunFolder, target: ReleaseTarget) -> Result<Del
         )
     };
     let touched = if patch.is_empty() { touched.unwrap_or_default() } else { touched.ok_or_else(missing)? };
-    Ok(Delivered { record, manifest, patch, touched })
+    Ok(DeliveredRun { record, manifest, patch, touched })
 }
 
 /// Applies the patch of a finished run to the workspace it was made for.
-pub fn apply(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> {
+pub fn apply(folder: &RunFolder, places: &HolonFolders) -> Result<AppliedRun, HostError> {
     let (delivered, kept) = thread::scope(|scope| {
         let kept = scope.spawn(|| kept(folder));
         let ended = |_| HostError::run("reading the run ended unexpectedly", "try again");
         (delivered(folder, ReleaseTarget::Apply), kept.join().map_err(ended))
     });
-    let Delivered { mut record, manifest, patch, touched } = delivered?;
+    let DeliveredRun { mut record, manifest, patch, touched } = delivered?;
     let kept = kept?;
     let files = match manifest.metadata.changes.files {
         0 => touched.len() as u64,
         counted => counted,
     };
-    let done = |outcome| Applied { workspace: record.workspace.clone(), outcome, files };
+    let done = |outcome| AppliedRun { workspace: record.workspace.clone(), outcome, files };
     if patch.is_empty() {
         return Ok(done(Applying::NothingToDo));
     }
@@ -103,12 +103,12 @@ pub fn apply(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> 
     };
     let conflicts = folder.path().join("conflicts");
     let changes = ChangeSet::of_patch(&touched);
-    let outcome = bring_in(&Bringing {
+    let outcome = bring_in(&WorkspaceApply {
         changes: &changes,
         contents: &|sha256| contents.read(sha256),
         workspace: &record.workspace,
         store: &places.applies(),
-        purpose: Purpose::Apply,
+        purpose: ApplyPurpose::Apply,
         label: record.id.as_str(),
         conflicts: Some(&conflicts),
     })?;
@@ -127,7 +127,7 @@ pub fn apply(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> 
 }
 
 /// Takes back what applying a run's patch did, keeping what a person did since.
-pub fn undo(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> {
+pub fn undo(folder: &RunFolder, places: &HolonFolders) -> Result<AppliedRun, HostError> {
     let mut record = folder.record()?;
     let store = places.applies();
     let Some(undoable) = undo_of(&store, record.id.as_str())? else {
@@ -146,25 +146,25 @@ pub fn undo(folder: &RunFolder, places: &Places) -> Result<Applied, HostError> {
             folder.save(&record)?;
         }
     }
-    Ok(Applied { workspace: undoable.workspace, outcome, files })
+    Ok(AppliedRun { workspace: undoable.workspace, outcome, files })
 }
 
 /// Notes in a run's record what became of an apply that was cut off.
-pub fn note_recovered(places: &Places, recovered: &Recovered) {
+pub fn note_recovered(places: &HolonFolders, recovered: &RecoveredApply) {
     let Some(label) = recovered.label.as_deref() else { return };
     let folder = RunFolder::open(places.runs_of(&recovered.workspace).join(label));
     // A label that is none of a run's is a thread's, which keeps its own account.
     let Ok(mut record) = folder.record() else { return };
     record.applied_at = match (&recovered.recovery, recovered.purpose) {
-        (Recovery::Finished, Purpose::Apply) => Some(now()),
-        (Recovery::Finished, Purpose::Undo) => None,
+        (Recovery::Finished, ApplyPurpose::Apply) => Some(now()),
+        (Recovery::Finished, ApplyPurpose::Undo) => None,
         _ => return,
     };
     let _ = folder.save(&record);
 }
 
 fn take_out(
-    undoable: &Undoable,
+    undoable: &UndoableApply,
     contents: Option<&ContentFile>,
     store: &ApplyStore,
     label: &str,
@@ -174,30 +174,30 @@ fn take_out(
         Some(bytes) => Ok(Some(bytes)),
         None => contents.map_or(Ok(None), |contents| contents.read(sha256)),
     };
-    bring_in(&Bringing {
+    bring_in(&WorkspaceApply {
         changes: &undoable.changes,
         contents: &read,
         workspace: &undoable.workspace,
         store,
-        purpose: Purpose::Undo,
+        purpose: ApplyPurpose::Undo,
         label,
         conflicts: Some(conflicts),
     })
 }
 
 /// A change on its way into a workspace.
-pub(crate) struct Bringing<'a> {
+pub(crate) struct WorkspaceApply<'a> {
     pub(crate) changes: &'a ChangeSet,
     pub(crate) contents: &'a (dyn Fn(&str) -> io::Result<Option<Vec<u8>>> + Sync),
     pub(crate) workspace: &'a Path,
     pub(crate) store: &'a ApplyStore,
-    pub(crate) purpose: Purpose,
+    pub(crate) purpose: ApplyPurpose,
     pub(crate) label: &'a str,
     pub(crate) conflicts: Option<&'a Path>,
 }
 
 /// The one way in which the host changes a person's files.
-pub(crate) fn bring_in(bringing: &Bringing<'_>) -> Result<Applying, HostError> {
+pub(crate) fn bring_in(bringing: &WorkspaceApply<'_>) -> Result<Applying, HostError> {
     Ok(holon_apply::apply(&ApplyRequest {
         changes: bringing.changes,
         contents: bringing.contents,
@@ -223,7 +223,10 @@ fn kept(folder: &RunFolder) -> Result<Option<ContentFile>, HostError> {
 
 /// New paths that the index names although a sparse checkout does not show them: a file there would look to git as if
 /// the one it holds had been replaced.
-fn outside_sparse(workspace: &Path, touched: &[Touched]) -> Result<Option<Vec<Conflict>>, HostError> {
+fn outside_sparse(
+    workspace: &Path,
+    touched: &[TouchedPath],
+) -> Result<Option<Vec<ApplyConflict>>, HostError> {
     let Some(repository) = Repository::look(workspace)?.repository.filter(|r| r.sparse) else {
         return Ok(None);
     };
@@ -232,14 +235,14 @@ fn outside_sparse(workspace: &Path, touched: &[Touched]) -> Result<Option<Vec<Co
         return Ok(None);
     }
     let known = tracked::below(&Git::find()?, &repository, &new)?;
-    let conflict = |path: &PathBuf| Conflict {
+    let conflict = |path: &PathBuf| ApplyConflict {
         path: path.clone(),
         why: ConflictReason::Sparse,
         detail: String::new(),
         kept: None,
     };
     let there = |path: &&PathBuf| known.contains_key(*path) && !workspace.join(path).exists();
-    let conflicts: Vec<Conflict> = new.iter().filter(there).map(conflict).collect();
+    let conflicts: Vec<ApplyConflict> = new.iter().filter(there).map(conflict).collect();
     Ok((!conflicts.is_empty()).then_some(conflicts))
 }
 
@@ -247,17 +250,17 @@ fn outside_sparse(workspace: &Path, touched: &[Touched]) -> Result<Option<Vec<Co
 fn from_patch(
     workspace: &Path,
     patch: &[u8],
-    touched: &[Touched],
+    touched: &[TouchedPath],
     temp: &Path,
-) -> Result<Result<ContentFile, Vec<Conflict>>, HostError> {
+) -> Result<Result<ContentFile, Vec<ApplyConflict>>, HostError> {
     let (stage, file) = (temp.join("stage"), temp.join("contents"));
     fs::create_dir(&stage).map_err(HostError::io("create", &stage))?;
     let mut conflicts = Vec::new();
     for entry in touched {
         let at = workspace.join(&entry.path);
-        let digest = Digest::of_path(&at).map_err(HostError::io("read", &at))?;
+        let digest = PathDigest::of_path(&at).map_err(HostError::io("read", &at))?;
         if digest != entry.base && digest != entry.result {
-            conflicts.push(Conflict {
+            conflicts.push(ApplyConflict {
                 path: entry.path.clone(),
                 why: ConflictReason::NoBase,
                 detail: String::new(),
@@ -272,7 +275,7 @@ fn from_patch(
     }
     let format = Repository::look(workspace)?.repository.map(|r| r.format).unwrap_or_default();
     let already = touched.iter().all(|entry| {
-        Digest::of_path(&workspace.join(&entry.path)).is_ok_and(|digest| digest == entry.result)
+        PathDigest::of_path(&workspace.join(&entry.path)).is_ok_and(|digest| digest == entry.result)
     });
     if !already {
         holon_git::apply::plain(&Git::find()?, patch, &stage, format)?;
@@ -290,7 +293,7 @@ fn from_patch(
 }
 
 /// Keeps one file or link with the contents of a change.
-pub fn keep_entry(writer: &mut ContentWriter, path: &Path, digest: &Digest) -> io::Result<()> {
+pub fn keep_entry(writer: &mut ContentWriter, path: &Path, digest: &PathDigest) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     match digest.mode {
         FileMode::Gitlink => Ok(()),

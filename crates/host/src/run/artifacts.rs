@@ -4,23 +4,23 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use holon_core::artifact::{self, review::ReadReview};
+use holon_core::artifact::{self, review::ParsedReview};
 use holon_core::digest::sha256;
-use holon_core::event::Body;
-use holon_core::manifest::{Artifact, ErrorInfo};
-use holon_core::outcome::Outcome;
-use holon_core::spec::WantedSchema;
+use holon_core::event::EventBody;
+use holon_core::manifest::{ArtifactRecord, ErrorInfo};
+use holon_core::outcome::RunOutcome;
+use holon_core::spec::RequestedSchema;
 
-use super::Run;
-use super::left::{MISSING, open_below};
-use super::verdict::Verdict;
+use super::ActiveRun;
+use super::leftovers::{MISSING, open_below};
+use super::verdict::RunVerdict;
 use crate::error::HostError;
 use crate::store::write_atomic;
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Every file the mode and the spec ask for, and every other one that was left; `again` says whether the agent can still
     /// mend them.
-    pub(super) fn judge_artifacts(&mut self, verdict: &mut Verdict, again: bool) -> Result<(), HostError> {
+    pub(super) fn judge_artifacts(&mut self, verdict: &mut RunVerdict, again: bool) -> Result<(), HostError> {
         let wanted = self.plan.profile.artifacts.clone();
         let mut names: Vec<(String, bool)> = wanted.required.iter().map(|n| (n.clone(), true)).collect();
         names.extend(
@@ -33,7 +33,7 @@ impl Run<'_> {
             let row = self.judge_artifact(&name, required, again)?;
             if !row.valid && (required || row.sha256.is_some()) {
                 self.events
-                    .emit(Body::ArtifactRejected { path: name.clone(), problems: row.problems.clone() });
+                    .emit(EventBody::ArtifactRejected { path: name.clone(), problems: row.problems.clone() });
                 let missing = row.problems.iter().any(|problem| problem == MISSING);
                 let kind = if missing { "artifact_missing" } else { "artifact_invalid" };
                 let what = if missing {
@@ -45,7 +45,7 @@ impl Run<'_> {
                 let excused = verdict.is_checkpoint() || (missing && verdict.asks_person);
                 if required && !excused {
                     verdict.worsen(
-                        Outcome::Failure,
+                        RunOutcome::Failure,
                         ErrorInfo::new(kind, what).with_hint(format!(
                             "the agent must write /holon/output/{name}; `holon schema` shows the forms"
                         )),
@@ -53,7 +53,7 @@ impl Run<'_> {
                     verdict.repairs.push((name, row.problems.clone()));
                 }
             } else if let (true, Some(sha)) = (row.valid, &row.sha256) {
-                self.events.emit(Body::ArtifactAccepted {
+                self.events.emit(EventBody::ArtifactAccepted {
                     path: name,
                     sha256: sha.clone(),
                     bytes: row.bytes,
@@ -66,8 +66,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn judge_artifact(&mut self, name: &str, required: bool, again: bool) -> Result<Artifact, HostError> {
-        let mut row = Artifact {
+    fn judge_artifact(
+        &mut self,
+        name: &str,
+        required: bool,
+        again: bool,
+    ) -> Result<ArtifactRecord, HostError> {
+        let mut row = ArtifactRecord {
             path: name.to_owned(),
             sha256: None,
             bytes: 0,
@@ -103,7 +108,7 @@ impl Run<'_> {
     }
 
     /// What the spec says an artifact must satisfy.
-    fn wanted_schema(&self, name: &str) -> Option<&WantedSchema> {
+    fn wanted_schema(&self, name: &str) -> Option<&RequestedSchema> {
         let wanted = self.plan.spec.output.artifacts.iter();
         wanted.filter(|artifact| artifact.path == name).find_map(|artifact| artifact.schema.as_ref())
     }
@@ -111,7 +116,7 @@ impl Run<'_> {
     /// Checks every finding's place against the files the agent saw, and fills in what the review leaves out. Findings in files
     /// that are not there go back to the agent once, and are left out after that.
     fn verify_review(&mut self, bytes: &[u8], again: bool) -> (Vec<u8>, Vec<String>) {
-        let Ok(read) = ReadReview::parse(bytes) else { return (bytes.to_vec(), Vec::new()) };
+        let Ok(read) = ParsedReview::parse(bytes) else { return (bytes.to_vec(), Vec::new()) };
         let workspace = self.plan.workspace.clone();
         let mut review = read.verified(|path, _side| {
             let normal = holon_core::scope::normalise(path.as_bytes()).ok()?;

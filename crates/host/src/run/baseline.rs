@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use holon_checks::Ran;
+use holon_checks::CheckExecution;
 use holon_core::digest::sha256;
-use holon_git::tracked::{self, Stamped};
-use holon_git::{Digest, Git, Repository};
+use holon_git::tracked::{self, StampedEntry};
+use holon_git::{Git, PathDigest, Repository};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use super::snapshot::Stage;
-use super::{Host, Run};
+use super::snapshot::RunStage;
+use super::{ActiveRun, Host};
 use crate::store::write_atomic;
 
 /// The form of what is kept; another one is another key.
@@ -27,9 +27,9 @@ const INSTALLED: [&str; 6] =
 
 /// A baseline as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptBaseline {
+pub(super) struct StoredBaseline {
     /// How the check ended and what it said.
-    pub(super) ran: Ran,
+    pub(super) ran: CheckExecution,
     /// How long it took.
     pub(super) duration_ms: u64,
     /// The part of what it printed that says what failed.
@@ -46,13 +46,13 @@ fn tree_state(git: &Git, workspace: &Path) -> Option<String> {
     let mut dirty = 0;
     let mut differs = |state: &mut Vec<u8>, path: &Path| -> Option<()> {
         dirty += 1;
-        let digest = Digest::of_path(&workspace.join(path)).ok()?;
+        let digest = PathDigest::of_path(&workspace.join(path)).ok()?;
         let digest =
             digest.map_or("gone".to_owned(), |digest| format!("{} {}", digest.mode.octal(), digest.sha256));
         writeln!(state, "{} {digest}", path.display()).ok()?;
         (dirty <= DIRTY).then_some(())
     };
-    for Stamped { path, mode, id, mtime, size } in tracked::stamped(git, &repository).ok()? {
+    for StampedEntry { path, mode, id, mtime, size } in tracked::stamped(git, &repository).ok()? {
         let now = fs::symlink_metadata(workspace.join(&path)).ok();
         let nsec = |meta: &fs::Metadata| u32::try_from(meta.mtime_nsec()).unwrap_or(0);
         let as_seen =
@@ -73,23 +73,23 @@ fn tree_state(git: &Git, workspace: &Path) -> Option<String> {
 
 /// Baselines on the disk.
 #[derive(Debug, Clone)]
-pub(super) struct KeptBaselines {
+pub(super) struct BaselineStore {
     folder: PathBuf,
 }
 
-impl KeptBaselines {
+impl BaselineStore {
     pub(super) fn of(host: &Host) -> Self {
         Self { folder: host.places.cache.join("baselines") }
     }
 
     /// What is kept under a key.
-    pub(super) fn get(&self, key: &str) -> Option<KeptBaseline> {
+    pub(super) fn get(&self, key: &str) -> Option<StoredBaseline> {
         let text = fs::read(self.folder.join(format!("{key}.json"))).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
     /// Keeps a baseline; one that cannot be kept is made again. One that was ended says nothing about the tree.
-    pub(super) fn put(&self, key: &str, kept: &KeptBaseline) {
+    pub(super) fn put(&self, key: &str, kept: &StoredBaseline) {
         if kept.ran.exit.is_none() || fs::create_dir_all(&self.folder).is_err() {
             return;
         }
@@ -99,32 +99,32 @@ impl KeptBaselines {
     }
 
     /// Tries to be the only one who holds a name. Of many runs that begin on the same tree one makes the baselines.
-    pub(super) fn try_alone(&self, name: &str) -> Option<Alone> {
+    pub(super) fn try_alone(&self, name: &str) -> Option<BaselineLock> {
         let file = fs::create_dir_all(&self.folder).and_then(|()| {
             File::options().create(true).append(true).open(self.folder.join(format!("lock-{name}")))
         });
-        let Ok(file) = file else { return Some(Alone { _lock: None }) };
+        let Ok(file) = file else { return Some(BaselineLock { _lock: None }) };
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => None,
-            _ => Some(Alone { _lock: Some(file) }),
+            _ => Some(BaselineLock { _lock: Some(file) }),
         }
     }
 }
 
 /// As long as it is there, nobody else holds the name.
-pub(super) struct Alone {
+pub(super) struct BaselineLock {
     _lock: Option<File>,
 }
 
 /// What baselines are known by, besides the commands.
 #[derive(Debug, Clone)]
-pub(super) struct BaselineGround {
+pub(super) struct BaselineKey {
     git: Git,
     workspace: PathBuf,
     around: String,
 }
 
-impl BaselineGround {
+impl BaselineKey {
     /// The names of commands on this tree and in this environment, as they follow each other: what one leaves, the next
     /// one finds. `None` where the tree cannot be told.
     pub(super) fn keys(&self, commands: &[String]) -> Option<Vec<String>> {
@@ -146,9 +146,9 @@ impl BaselineGround {
     }
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// What the baselines of this run are known by.
-    pub(super) fn baseline_ground(&self, stage: &Stage) -> Option<BaselineGround> {
+    pub(super) fn baseline_ground(&self, stage: &RunStage) -> Option<BaselineKey> {
         let git = stage.git.clone().or_else(|| Git::find().ok())?;
         let exposed = &stage.exposed;
         let around = format!(
@@ -160,6 +160,6 @@ impl Run<'_> {
             self.plan.check_reports,
             stage.backend.name()
         );
-        Some(BaselineGround { git, workspace: self.plan.workspace.clone(), around })
+        Some(BaselineKey { git, workspace: self.plan.workspace.clone(), around })
     }
 }

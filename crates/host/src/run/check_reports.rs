@@ -7,8 +7,8 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use holon_checks::ReportPlaces;
-use holon_sandbox::snapshot::Snapshot;
+use holon_checks::ReportLocations;
+use holon_sandbox::snapshot::WorkspaceSnapshot;
 
 use super::check_tree::{CheckedChange, TreeKind};
 
@@ -24,18 +24,18 @@ const LONGEST: u64 = 8 << 20;
 const ALL: u64 = 32 << 20;
 
 /// What tells one writing of a file from the next: nobody inside can set the time of a change of the inode.
-type Stamp = (u64, i64, i64, u64);
+type InodeStamp = (u64, i64, i64, u64);
 
 /// Reports that were seen in a tree, by path.
-pub(super) type SeenReports = BTreeMap<String, Stamp>;
+pub(super) type ReportStamps = BTreeMap<String, InodeStamp>;
 
 /// The texts of reports that are new in a tree since it was last looked at, by path. `seen` is brought up to date.
 pub(super) fn fresh_reports(
     change: &CheckedChange<'_>,
-    snapshot: &Snapshot,
+    snapshot: &WorkspaceSnapshot,
     kind: TreeKind,
-    places: &ReportPlaces,
-    seen: &mut SeenReports,
+    places: &ReportLocations,
+    seen: &mut ReportStamps,
 ) -> BTreeMap<String, String> {
     let Some(written) = snapshot.written() else { return BTreeMap::new() };
     let mut found = Vec::new();
@@ -59,7 +59,13 @@ pub(super) fn fresh_reports(
 }
 
 /// Looks for reports; links are not followed.
-fn walk(root: &Path, below: &str, places: &ReportPlaces, left: &mut usize, found: &mut Vec<(String, Stamp)>) {
+fn walk(
+    root: &Path,
+    below: &str,
+    places: &ReportLocations,
+    left: &mut usize,
+    found: &mut Vec<(String, InodeStamp)>,
+) {
     let Ok(list) = fs::read_dir(root.join(below)) else { return };
     for entry in list.flatten() {
         if *left == 0 || found.len() >= FILES {
@@ -101,7 +107,7 @@ mod tests {
         fs::write(folder.path().join("pom.xml"), "<project/>").unwrap();
         std::os::unix::fs::symlink(&place, folder.path().join("build")).unwrap();
         std::os::unix::fs::symlink(place.join("TEST-a.xml"), place.join("TEST-b.xml")).unwrap();
-        let places = ReportPlaces::of("mvn test", &["build/*.xml".to_owned()]).unwrap();
+        let places = ReportLocations::of("mvn test", &["build/*.xml".to_owned()]).unwrap();
         let look = || {
             let mut found = Vec::new();
             walk(folder.path(), "", &places, &mut { ENTRIES }, &mut found);

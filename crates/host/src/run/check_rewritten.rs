@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use holon_sandbox::snapshot::{Snapshot, Strategy};
+use holon_sandbox::snapshot::{SnapshotStrategy, WorkspaceSnapshot};
 
 use super::check_tree::{CheckedChange, TreeKind};
 
@@ -20,20 +20,29 @@ const NAMES: usize = 50;
 
 /// Files that define checks and are not in the tree any more as they were laid there. Files that are new are none of them:
 /// tests leave many.
-pub(super) fn rewritten(change: &CheckedChange<'_>, snapshot: &Snapshot, kind: TreeKind) -> BTreeSet<String> {
-    let mut looking =
-        Looking { change, ground: snapshot.workspace(), kind, left: ENTRIES, found: BTreeSet::new() };
+pub(super) fn rewritten(
+    change: &CheckedChange<'_>,
+    snapshot: &WorkspaceSnapshot,
+    kind: TreeKind,
+) -> BTreeSet<String> {
+    let mut looking = DefinitionComparison {
+        change,
+        ground: snapshot.workspace(),
+        kind,
+        left: ENTRIES,
+        found: BTreeSet::new(),
+    };
     if let Some(written) = snapshot.written() {
         looking.written(written, "");
         // An overlay marks what is gone; in a copy it is just not there.
-        if matches!(snapshot.strategy(), Strategy::Copy | Strategy::Reflink) {
+        if matches!(snapshot.strategy(), SnapshotStrategy::Copy | SnapshotStrategy::Reflink) {
             looking.gone(snapshot.workspace(), "", &|path| fs::symlink_metadata(written.join(path)).is_err());
         }
     }
     looking.found
 }
 
-struct Looking<'l> {
+struct DefinitionComparison<'l> {
     change: &'l CheckedChange<'l>,
     ground: &'l Path,
     kind: TreeKind,
@@ -41,7 +50,7 @@ struct Looking<'l> {
     found: BTreeSet<String>,
 }
 
-impl Looking<'_> {
+impl DefinitionComparison<'_> {
     fn is_definition(&self, path: &str) -> bool {
         let exists = |other: &str| self.ground.join(other).is_file() || self.change.holds(other);
         self.change.definitions.kind(path, &exists).is_some()

@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 
 use holon_checks::as_it_was::FileContent;
 use holon_checks::definition::is_documentation;
-use holon_checks::{AsItWas, BaseTree, ChangedFile, CheckDefinitions, Put, as_it_was};
-use holon_sandbox::diff::{Change, Changes, Place, Side};
-use holon_sandbox::expose::Exposed;
-use holon_sandbox::mount::Source;
-use holon_sandbox::snapshot::{Laid, Snapshot, Strategy, StrategyChoice};
-use holon_sandbox::walls::{Identity, Job};
+use holon_checks::{BaseTree, CheckDefinitions, CheckImpact, PlacedContent, RevisedFile, as_it_was};
+use holon_sandbox::diff::{CollectedChanges, ContentLocation, PathChange, PathVersion};
+use holon_sandbox::host_mounts::HostMounts;
+use holon_sandbox::isolation::{PayloadIdentity, SandboxJob};
+use holon_sandbox::mount::MountSource;
+use holon_sandbox::snapshot::{PlantedFile, SnapshotStrategy, SnapshotStrategyChoice, WorkspaceSnapshot};
 
-use super::Run;
-use super::check_reports::SeenReports;
-use super::snapshot::{Stage, give};
+use super::ActiveRun;
+use super::check_reports::ReportStamps;
+use super::snapshot::{RunStage, give};
 use crate::error::HostError;
 
 /// Longer files are put back whole or left alone.
@@ -49,28 +49,28 @@ impl TreeKind {
 
 /// A tree that is there, ready to be seen by a check.
 pub(super) struct CheckTree {
-    snapshot: Snapshot,
-    exposed: Exposed,
+    snapshot: WorkspaceSnapshot,
+    exposed: HostMounts,
     home: PathBuf,
     /// Reports that are in it already.
-    pub(super) seen: SeenReports,
+    pub(super) seen: ReportStamps,
 }
 
 impl CheckTree {
     /// Puts this tree where a job finds the agent's, or takes it away again.
-    fn exchange(&mut self, stage: &mut Stage) {
+    fn exchange(&mut self, stage: &mut RunStage) {
         swap(&mut self.snapshot, &mut stage.snapshot);
         swap(&mut self.exposed, &mut stage.exposed);
         swap(&mut self.home, &mut stage.home);
     }
 
     /// What it is made of.
-    pub(super) fn snapshot(&self) -> &Snapshot {
+    pub(super) fn snapshot(&self) -> &WorkspaceSnapshot {
         &self.snapshot
     }
 
     /// Makes it mountable once more, in a job that was made for it.
-    pub(super) fn renew(&mut self, job: &mut Job) -> Result<(), HostError> {
+    pub(super) fn renew(&mut self, job: &mut SandboxJob) -> Result<(), HostError> {
         self.snapshot.renew()?;
         for mount in self.snapshot.mounts() {
             if let Some(known) = job.mounts.iter_mut().find(|known| known.at == mount.at) {
@@ -78,7 +78,7 @@ impl CheckTree {
             }
         }
         for mount in &mut self.exposed.mounts {
-            if let Source::Overlay(overlay) = &mut mount.source {
+            if let MountSource::Overlay(overlay) = &mut mount.source {
                 let path = overlay.work.clone().unwrap_or_default();
                 overlay.renew(job.identity.owner()).map_err(HostError::io("renew", &path))?;
             }
@@ -87,7 +87,7 @@ impl CheckTree {
     }
 
     /// Does something with a stage on which this tree is seen.
-    pub(super) fn on<T>(&mut self, stage: &mut Stage, work: impl FnOnce(&mut Stage) -> T) -> T {
+    pub(super) fn on<T>(&mut self, stage: &mut RunStage, work: impl FnOnce(&mut RunStage) -> T) -> T {
         self.exchange(stage);
         let done = work(stage);
         self.exchange(stage);
@@ -100,7 +100,7 @@ pub(super) struct CheckedChange<'a> {
     entries: Vec<CheckedEntry<'a>>,
     /// The tree that snapshots are taken of: the one before the change, or the one with it.
     ground: TreeKind,
-    pub(super) as_it_was: AsItWas,
+    pub(super) as_it_was: CheckImpact,
     /// What defines the checks, touched or not.
     pub(super) definitions: CheckDefinitions,
 }
@@ -108,8 +108,8 @@ pub(super) struct CheckedChange<'a> {
 /// One path of a change.
 struct CheckedEntry<'a> {
     path: PathBuf,
-    base: Option<Content<'a>>,
-    result: Option<Content<'a>>,
+    base: Option<CheckedContent<'a>>,
+    result: Option<CheckedContent<'a>>,
 }
 
 impl<'a> CheckedEntry<'a> {
@@ -117,35 +117,36 @@ impl<'a> CheckedEntry<'a> {
     fn in_tree<'s>(
         &'s self,
         kind: TreeKind,
-        put: Option<&'s Put>,
-    ) -> (Option<&'s Content<'a>>, Option<&'s String>) {
+        put: Option<&'s PlacedContent>,
+    ) -> (Option<&'s CheckedContent<'a>>, Option<&'s String>) {
         let (base, result) = (self.base.as_ref(), self.result.as_ref());
         match (kind, put) {
-            (TreeKind::Base, _) | (_, Some(Put::Base)) => (base, None),
+            (TreeKind::Base, _) | (_, Some(PlacedContent::Base)) => (base, None),
             (_, None) => (result, None),
-            (_, Some(Put::Absent)) => (None, None),
-            (_, Some(Put::Text(text))) => (result.or(base), Some(text)),
+            (_, Some(PlacedContent::Absent)) => (None, None),
+            (_, Some(PlacedContent::Text(text))) => (result.or(base), Some(text)),
         }
     }
 
     fn differs(&self) -> bool {
         match (&self.base, &self.result) {
             (None, None) => false,
-            (Some(Content::Symlink(base)), Some(Content::Symlink(result))) => base != result,
-            (Some(base @ Content::File { exec, .. }), Some(result @ Content::File { exec: after, .. })) => {
-                exec != after || base.text() == FileContent::Opaque || base.text() != result.text()
-            }
+            (Some(CheckedContent::Symlink(base)), Some(CheckedContent::Symlink(result))) => base != result,
+            (
+                Some(base @ CheckedContent::File { exec, .. }),
+                Some(result @ CheckedContent::File { exec: after, .. }),
+            ) => exec != after || base.text() == FileContent::Opaque || base.text() != result.text(),
             _ => true,
         }
     }
 }
 
 /// What is at a path.
-enum Content<'a> {
+enum CheckedContent<'a> {
     File {
         exec: bool,
         size: u64,
-        bytes: Bytes<'a>,
+        bytes: CheckedBytes<'a>,
     },
     Symlink(Vec<u8>),
     /// A submodule: nothing that could be laid.
@@ -153,12 +154,12 @@ enum Content<'a> {
 }
 
 /// Where the bytes of a file are.
-enum Bytes<'a> {
-    Of(&'a Changes, &'a Place),
+enum CheckedBytes<'a> {
+    Of(&'a CollectedChanges, &'a ContentLocation),
     At(PathBuf),
 }
 
-impl Bytes<'_> {
+impl CheckedBytes<'_> {
     fn open(&self) -> io::Result<File> {
         match self {
             Self::Of(changes, place) => changes.open(place),
@@ -169,14 +170,14 @@ impl Bytes<'_> {
     }
 }
 
-impl<'a> Content<'a> {
-    fn of(changes: &'a Changes, side: &'a Side) -> Self {
+impl<'a> CheckedContent<'a> {
+    fn of(changes: &'a CollectedChanges, side: &'a PathVersion) -> Self {
         match side {
-            Side::File { exec, size, place } => {
-                Self::File { exec: *exec, size: *size, bytes: Bytes::Of(changes, place) }
+            PathVersion::File { exec, size, place } => {
+                Self::File { exec: *exec, size: *size, bytes: CheckedBytes::Of(changes, place) }
             }
-            Side::Symlink { target } => Self::Symlink(target.clone()),
-            Side::Gitlink { .. } => Self::Elsewhere,
+            PathVersion::Symlink { target } => Self::Symlink(target.clone()),
+            PathVersion::Gitlink { .. } => Self::Elsewhere,
         }
     }
 
@@ -187,7 +188,7 @@ impl<'a> Content<'a> {
             return fs::read_link(&path).ok().map(|target| Self::Symlink(target.into_os_string().into_vec()));
         }
         let exec = meta.permissions().mode() & 0o100 != 0;
-        meta.is_file().then_some(Self::File { exec, size: meta.len(), bytes: Bytes::At(path) })
+        meta.is_file().then_some(Self::File { exec, size: meta.len(), bytes: CheckedBytes::At(path) })
     }
 
     /// Its text, where it is one that is worth looking at.
@@ -203,11 +204,11 @@ impl<'a> Content<'a> {
 
 impl<'a> CheckedChange<'a> {
     /// A change that was collected from an agent's layers.
-    pub(super) fn of(changes: Option<&'a Changes>, workspace: &Path, commands: &[String]) -> Self {
-        let entry = |changes: &'a Changes, change: &'a Change| CheckedEntry {
+    pub(super) fn of(changes: Option<&'a CollectedChanges>, workspace: &Path, commands: &[String]) -> Self {
+        let entry = |changes: &'a CollectedChanges, change: &'a PathChange| CheckedEntry {
             path: change.path.clone(),
-            base: change.base.as_ref().map(|side| Content::of(changes, side)),
-            result: change.result.as_ref().map(|side| Content::of(changes, side)),
+            base: change.base.as_ref().map(|side| CheckedContent::of(changes, side)),
+            result: change.result.as_ref().map(|side| CheckedContent::of(changes, side)),
         };
         let entries = changes.map(|all| all.entries.iter().map(|change| entry(all, change)).collect());
         Self::new(entries.unwrap_or_default(), TreeKind::Base, workspace, commands)
@@ -222,8 +223,8 @@ impl<'a> CheckedChange<'a> {
     ) -> CheckedChange<'static> {
         let entry = |path: &PathBuf| CheckedEntry {
             path: path.clone(),
-            base: Content::at(base.join(path)),
-            result: Content::at(result.join(path)),
+            base: CheckedContent::at(base.join(path)),
+            result: CheckedContent::at(result.join(path)),
         };
         let mut entries: Vec<CheckedEntry<'static>> = paths.iter().map(entry).collect();
         entries.retain(CheckedEntry::differs);
@@ -231,15 +232,15 @@ impl<'a> CheckedChange<'a> {
     }
 
     fn new(entries: Vec<CheckedEntry<'a>>, ground: TreeKind, base: &Path, commands: &[String]) -> Self {
-        let files: Vec<ChangedFile> = entries
+        let files: Vec<RevisedFile> = entries
             .iter()
-            .map(|entry| ChangedFile {
+            .map(|entry| RevisedFile {
                 path: entry.path.to_string_lossy().into_owned(),
-                base: entry.base.as_ref().map(Content::text),
-                result: entry.result.as_ref().map(Content::text),
+                base: entry.base.as_ref().map(CheckedContent::text),
+                result: entry.result.as_ref().map(CheckedContent::text),
             })
             .collect();
-        let before: BTreeMap<&str, &ChangedFile> =
+        let before: BTreeMap<&str, &RevisedFile> =
             files.iter().map(|file| (file.path.as_str(), file)).collect();
         let read_base = |path: &str| match before.get(path) {
             Some(file) => match &file.base {
@@ -286,7 +287,7 @@ impl<'a> CheckedChange<'a> {
         let put = self.as_it_was.placements.iter().find(|one| one.path == path).map(|one| &one.put);
         match entry.in_tree(kind, put.filter(|_| kind == TreeKind::AsItWas)) {
             (_, Some(text)) => Some(text.clone().into_bytes()),
-            (Some(Content::File { bytes, .. }), None) => {
+            (Some(CheckedContent::File { bytes, .. }), None) => {
                 let mut read = Vec::new();
                 bytes.open().and_then(|mut file| file.read_to_end(&mut read)).ok().map(|_| read)
             }
@@ -295,12 +296,12 @@ impl<'a> CheckedChange<'a> {
     }
 
     /// Puts the change into a fresh snapshot; holes first, so that nothing stands where a folder has to be.
-    pub(super) fn lay(&self, snapshot: &Snapshot, kind: TreeKind) -> Result<(), HostError> {
+    pub(super) fn lay(&self, snapshot: &WorkspaceSnapshot, kind: TreeKind) -> Result<(), HostError> {
         if kind == self.ground {
             return Ok(());
         }
         let placements = if kind == TreeKind::AsItWas { self.as_it_was.placements.as_slice() } else { &[] };
-        let placed: BTreeMap<&str, &Put> =
+        let placed: BTreeMap<&str, &PlacedContent> =
             placements.iter().map(|one| (one.path.as_str(), &one.put)).collect();
         for holes in [true, false] {
             for entry in &self.entries {
@@ -316,36 +317,40 @@ impl<'a> CheckedChange<'a> {
 }
 
 /// Puts a path back as it is in the workspace.
-pub(super) fn lay_original(snapshot: &Snapshot, workspace: &Path, path: &Path) -> Result<(), HostError> {
-    lay_one(snapshot, path, Content::at(workspace.join(path)).as_ref(), None)
+pub(super) fn lay_original(
+    snapshot: &WorkspaceSnapshot,
+    workspace: &Path,
+    path: &Path,
+) -> Result<(), HostError> {
+    lay_one(snapshot, path, CheckedContent::at(workspace.join(path)).as_ref(), None)
 }
 
 fn lay_one(
-    snapshot: &Snapshot,
+    snapshot: &WorkspaceSnapshot,
     path: &Path,
-    content: Option<&Content<'_>>,
+    content: Option<&CheckedContent<'_>>,
     text: Option<&String>,
 ) -> Result<(), HostError> {
     match (content, text) {
-        (None, _) => snapshot.lay(path, Laid::Nothing)?,
-        (Some(Content::File { exec, .. }), Some(text)) => {
-            snapshot.lay(path, Laid::File { exec: *exec, content: &mut text.as_bytes() })?;
+        (None, _) => snapshot.lay(path, PlantedFile::Nothing)?,
+        (Some(CheckedContent::File { exec, .. }), Some(text)) => {
+            snapshot.lay(path, PlantedFile::File { exec: *exec, content: &mut text.as_bytes() })?;
         }
-        (Some(Content::File { exec, bytes, .. }), None) => {
+        (Some(CheckedContent::File { exec, bytes, .. }), None) => {
             let mut content = bytes.open().map_err(HostError::io("read", path))?;
-            snapshot.lay(path, Laid::File { exec: *exec, content: &mut content })?;
+            snapshot.lay(path, PlantedFile::File { exec: *exec, content: &mut content })?;
         }
-        (Some(Content::Symlink(target)), _) => snapshot.lay(path, Laid::Symlink { target })?,
-        (Some(Content::Elsewhere), _) => {}
+        (Some(CheckedContent::Symlink(target)), _) => snapshot.lay(path, PlantedFile::Symlink { target })?,
+        (Some(CheckedContent::Elsewhere), _) => {}
     }
     Ok(())
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Makes a tree for checks. Nothing the agent wrote is in it but what `change` holds.
     pub(super) fn check_tree(
         &mut self,
-        stage: &Stage,
+        stage: &RunStage,
         change: &CheckedChange<'_>,
         kind: TreeKind,
         number: usize,
@@ -360,8 +365,8 @@ impl Run<'_> {
     pub(super) fn check_tree_in(
         &self,
         layers: &Path,
-        stage: &Stage,
-        identity: &Identity,
+        stage: &RunStage,
+        identity: &PayloadIdentity,
     ) -> Result<CheckTree, HostError> {
         let home = layers.join("home");
         for folder in [layers, &home] {
@@ -369,12 +374,12 @@ impl Run<'_> {
         }
         give(&home, identity)?;
         let choice = match stage.snapshot.strategy() {
-            Strategy::Reflink => StrategyChoice::Reflink,
-            Strategy::Copy => StrategyChoice::Copy,
+            SnapshotStrategy::Reflink => SnapshotStrategyChoice::Reflink,
+            SnapshotStrategy::Copy => SnapshotStrategyChoice::Copy,
             _ => self.plan.snapshot,
         };
         let snapshot = self.snapshot_in(layers, stage.backend.as_ref(), identity, choice)?;
         let exposed = self.expose_in(layers, &snapshot, identity, stage.backend.overlays())?;
-        Ok(CheckTree { snapshot, exposed, home, seen: SeenReports::new() })
+        Ok(CheckTree { snapshot, exposed, home, seen: ReportStamps::new() })
     }
 }

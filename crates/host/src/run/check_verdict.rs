@@ -1,23 +1,25 @@
 //! From what checks say to what the run is worth.
 
 use holon_checks::goal;
-use holon_core::manifest::{CheckOrigin, CheckRun, CheckVerdict, ErrorInfo, Verification, Verified};
-use holon_core::outcome::Outcome;
+use holon_core::manifest::{
+    CheckOrigin, CheckRecord, CheckVerdict, ErrorInfo, VerificationReport, VerificationState,
+};
+use holon_core::outcome::RunOutcome;
 
-use super::Run;
+use super::ActiveRun;
 use super::check_tree::CheckedChange;
-use super::verdict::Verdict;
+use super::verdict::RunVerdict;
 
 /// Most names in one sentence.
 const NAMES: usize = 5;
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Sums up what checks say, lowers the outcome where one demands it, and says everything else.
     pub(super) fn judge_checks(
         &mut self,
         change: &CheckedChange<'_>,
-        known: &mut Verification,
-        verdict: &mut Verdict,
+        known: &mut VerificationReport,
+        verdict: &mut RunVerdict,
     ) {
         if known.checks.iter().any(|check| check.told() == CheckVerdict::NoLongerRun) {
             // What keeps cases from running may be what ends the process.
@@ -29,16 +31,16 @@ impl Run<'_> {
         }
         // What was asked for and is not there is a failure, whether it was there before or not.
         if known.checks.iter().any(|check| self.is_held(change, check)) {
-            known.state = Verified::Failed;
+            known.state = VerificationState::Failed;
         }
     }
 
     fn judge_check(
         &mut self,
         change: &CheckedChange<'_>,
-        (number, check): (usize, &CheckRun),
-        known: &Verification,
-        verdict: &mut Verdict,
+        (number, check): (usize, &CheckRecord),
+        known: &VerificationReport,
+        verdict: &mut RunVerdict,
     ) {
         let command = &check.command;
         if !check.differences.flaky.is_empty() {
@@ -74,7 +76,7 @@ impl Run<'_> {
     }
 
     /// Green, but not by the checks that were there before the change.
-    fn judge_changed(&mut self, check: &CheckRun, known: &Verification, verdict: &mut Verdict) {
+    fn judge_changed(&mut self, check: &CheckRecord, known: &VerificationReport, verdict: &mut RunVerdict) {
         let command = &check.command;
         let files: Vec<String> = known.definitions.iter().map(ToString::to_string).collect();
         let message = if !check.rewritten.is_empty() {
@@ -95,10 +97,10 @@ impl Run<'_> {
             return;
         }
         let hint = "look at these files in the patch; when tests are meant to change, say so beforehand with --tests-may-change";
-        verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("changed_checks", message).with_hint(hint));
+        verdict.worsen(RunOutcome::NeedsHuman, ErrorInfo::new("changed_checks", message).with_hint(hint));
     }
 
-    fn judge_failed(&mut self, (number, check): (usize, &CheckRun), verdict: &mut Verdict) {
+    fn judge_failed(&mut self, (number, check): (usize, &CheckRecord), verdict: &mut RunVerdict) {
         let command = &check.command;
         let failed = check.cases.map_or(0, |cases| cases.failed);
         let how = match check.exit_code {
@@ -127,7 +129,7 @@ impl Run<'_> {
             self.warn(format!("the check `{command}` {how}{before}; {log}"));
         } else if check.origin == CheckOrigin::Asked {
             let error = ErrorInfo::new("check_failed", format!("the check `{command}` {how}{before}"));
-            verdict.worsen(Outcome::Failure, error.with_hint(log));
+            verdict.worsen(RunOutcome::Failure, error.with_hint(log));
         } else {
             self.warn(format!("`{command}`, which fits this repository, {how} on the result{before}; {log}"));
         }
@@ -135,7 +137,7 @@ impl Run<'_> {
 
     /// Whether a check that fails as before fails the run all the same: it was asked for, and the goal is about it, or
     /// nothing of it passes although the change could have made it.
-    fn is_held(&self, change: &CheckedChange<'_>, check: &CheckRun) -> bool {
+    fn is_held(&self, change: &CheckedChange<'_>, check: &CheckRecord) -> bool {
         let failing = &check.differences.failing_as_before;
         let named = goal::names_check(&self.plan.spec.goal.description, &check.command, failing);
         let some_pass = check.cases.is_some_and(|cases| cases.passed > 0);
@@ -147,7 +149,7 @@ impl Run<'_> {
 }
 
 /// How many cases failed before the change.
-fn failed_before(check: &CheckRun) -> u32 {
+fn failed_before(check: &CheckRecord) -> u32 {
     check.baseline.as_ref().and_then(|run| run.cases).map_or(0, |cases| cases.failed)
 }
 

@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use holon_core::manifest::{ErrorInfo, Phase, Verification};
-use holon_core::outcome::Status;
+use holon_core::manifest::{ErrorInfo, RunPhase, VerificationReport};
+use holon_core::outcome::RunStatus;
 use holon_sandbox::mount::{self, path::StoredPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check_tree::CheckedChange;
-use super::checks::Checking;
-use super::snapshot::Stage;
-use super::verdict::Verdict;
-use super::{Run, rungs};
+use super::checks::CheckSession;
+use super::snapshot::RunStage;
+use super::verdict::RunVerdict;
+use super::{ActiveRun, isolation_levels};
 use crate::error::HostError;
 
 /// What such a run is called where others have the name of their mode.
@@ -33,19 +33,19 @@ pub struct TreeBefore {
     pub always: bool,
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Runs the checks of a plan on its workspace as it is, behind the walls of its mode, and starts no agent. What they
     /// write is thrown away. How each ended is in the manifest's `verification`; the run fails when one fails that was asked
     /// for. All of them together have the time of the run.
-    pub(super) fn only_checks(&mut self, before: Option<&TreeBefore>) -> Result<Verdict, HostError> {
+    pub(super) fn only_checks(&mut self, before: Option<&TreeBefore>) -> Result<RunVerdict, HostError> {
         self.manifest.metadata.mode = NAME.to_owned();
         // What checks write is thrown away.
         self.manifest.no_changes = true;
-        let backend = rungs::first(self.host, &self.plan, self.ground())?;
-        self.phase(Phase::Prepare, Self::prepare)?;
-        let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend, None))?;
-        let mut verdict = Verdict::good();
-        self.phase(Phase::Verify, |run| {
+        let backend = isolation_levels::first(self.host, &self.plan, self.ground())?;
+        self.phase(RunPhase::Prepare, Self::prepare)?;
+        let mut stage = self.phase(RunPhase::Snapshot, |run| run.take_snapshot(backend, None))?;
+        let mut verdict = RunVerdict::good();
+        self.phase(RunPhase::Verify, |run| {
             run.try_walls(&mut stage)?;
             let (all, end) = (run.plan.checking(), stage.deadline);
             let commands: Vec<String> = all.iter().map(|(_, command)| command.clone()).collect();
@@ -56,25 +56,26 @@ impl Run<'_> {
                 }
                 None => CheckedChange::of(None, workspace, &commands),
             };
-            let mut checking = Checking::new(change, all, Some(end));
+            let mut checking = CheckSession::new(change, all, Some(end));
             checking.always_based = before.is_some_and(|before| before.always);
             let checks = run.each_check(&mut stage, &mut checking)?;
             let definitions = checking.change.as_it_was.definitions.clone();
             let tests_may_change = run.plan.tests_may_change;
-            let mut known = Verification { checks, definitions, tests_may_change, ..Verification::default() };
+            let mut known =
+                VerificationReport { checks, definitions, tests_may_change, ..VerificationReport::default() };
             run.judge_checks(&checking.change, &mut known, &mut verdict);
             run.manifest.metadata.verification = Some(known);
             Ok(())
         })?;
         if self.cancel.is_cancelled() {
-            verdict = Verdict::good();
-            verdict.ended(Status::Cancelled, ErrorInfo::new("cancelled", "cancelled by request"));
+            verdict = RunVerdict::good();
+            verdict.ended(RunStatus::Cancelled, ErrorInfo::new("cancelled", "cancelled by request"));
         }
         Ok(verdict)
     }
 
     /// Finds out which walls can be built here, as the start of an agent would.
-    fn try_walls(&mut self, stage: &mut Stage) -> Result<(), HostError> {
+    fn try_walls(&mut self, stage: &mut RunStage) -> Result<(), HostError> {
         let nothing = ["/bin/sh", "-c", ":"].map(Into::into).to_vec();
         let payload = self.build_walls(stage, nothing)?;
         self.note_walls(stage.backend.as_ref(), payload.held(), stage);

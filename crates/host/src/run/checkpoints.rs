@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use holon_agent::supervise::Checkpoint;
+use holon_agent::supervise::RunCheckpoint;
 use holon_core::redact::Redactor;
-use holon_model::Message;
+use holon_model::ModelMessage;
 use serde::{Deserialize, Serialize};
 
 use crate::error::HostError;
@@ -23,43 +23,43 @@ const GROWTH: usize = 1 << 20;
 
 /// One line: the messages after the first `from` are these.
 #[derive(Serialize)]
-struct Line<'a> {
+struct CheckpointLine<'a> {
     from: usize,
-    messages: &'a [Message],
-    rest: &'a Checkpoint,
+    messages: &'a [ModelMessage],
+    rest: &'a RunCheckpoint,
 }
 
 #[derive(Deserialize)]
-struct Stored {
+struct StoredCheckpointLine {
     from: usize,
-    messages: Vec<Message>,
-    rest: Checkpoint,
+    messages: Vec<ModelMessage>,
+    rest: RunCheckpoint,
 }
 
 /// Writes them.
-pub(super) struct Keeper {
+pub(super) struct CheckpointWriter {
     file: PathBuf,
     redactor: Redactor,
-    log: Mutex<Log>,
+    log: Mutex<CheckpointLog>,
 }
 
 #[derive(Default)]
-struct Log {
+struct CheckpointLog {
     /// The file, once there is a whole one.
     open: Option<File>,
     /// What it holds.
-    messages: Vec<Message>,
+    messages: Vec<ModelMessage>,
     whole: usize,
     added: usize,
 }
 
-impl Keeper {
+impl CheckpointWriter {
     pub(super) fn new(folder: &Path, redactor: Redactor) -> Self {
         Self { file: folder.join(CHECKPOINT), redactor, log: Mutex::default() }
     }
 
     /// Keeps one; what a full disk does not take is only lost.
-    pub(super) fn keep(&self, mut checkpoint: Checkpoint) {
+    pub(super) fn keep(&self, mut checkpoint: RunCheckpoint) {
         let messages = std::mem::take(&mut checkpoint.conversation.messages);
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let written = match log.open.take().filter(|_| log.added < GROWTH.max(4 * log.whole)) {
@@ -71,7 +71,12 @@ impl Keeper {
         log.messages = messages;
     }
 
-    fn write(&self, log: &mut Log, messages: &[Message], rest: &Checkpoint) -> io::Result<File> {
+    fn write(
+        &self,
+        log: &mut CheckpointLog,
+        messages: &[ModelMessage],
+        rest: &RunCheckpoint,
+    ) -> io::Result<File> {
         let line = self.line(0, messages, rest)?;
         write_atomic(&self.file, &line).map_err(io::Error::other)?;
         (log.whole, log.added) = (line.len(), 0);
@@ -80,10 +85,10 @@ impl Keeper {
 
     fn add(
         &self,
-        log: &mut Log,
+        log: &mut CheckpointLog,
         mut file: File,
-        messages: &[Message],
-        rest: &Checkpoint,
+        messages: &[ModelMessage],
+        rest: &RunCheckpoint,
     ) -> io::Result<File> {
         let from = log.messages.iter().zip(messages).take_while(|(old, new)| old == new).count();
         let line = self.line(from, &messages[from..], rest)?;
@@ -92,8 +97,8 @@ impl Keeper {
         Ok(file)
     }
 
-    fn line(&self, from: usize, messages: &[Message], rest: &Checkpoint) -> io::Result<Vec<u8>> {
-        let text = serde_json::to_string(&Line { from, messages, rest })?;
+    fn line(&self, from: usize, messages: &[ModelMessage], rest: &RunCheckpoint) -> io::Result<Vec<u8>> {
+        let text = serde_json::to_string(&CheckpointLine { from, messages, rest })?;
         let mut line = self.redactor.redact_str(&text).into_bytes();
         line.push(b'\n');
         Ok(line)
@@ -101,7 +106,7 @@ impl Keeper {
 }
 
 /// The last checkpoint in a run's folder.
-pub(super) fn load(folder: &Path, id: &str) -> Result<Checkpoint, HostError> {
+pub(super) fn load(folder: &Path, id: &str) -> Result<RunCheckpoint, HostError> {
     let path = folder.join(CHECKPOINT);
     let bytes = fs::read(&path).map_err(|e| {
         HostError::run(
@@ -113,13 +118,14 @@ pub(super) fn load(folder: &Path, id: &str) -> Result<Checkpoint, HostError> {
         .map_err(|why| HostError::run(format!("{}: {why}", path.display()), "the run store is damaged"))
 }
 
-fn last(bytes: &[u8]) -> Result<Checkpoint, String> {
+fn last(bytes: &[u8]) -> Result<RunCheckpoint, String> {
     let (mut messages, mut rest) = (Vec::new(), None);
     for (line, number) in bytes.split_inclusive(|byte| *byte == b'\n').zip(1..) {
         if !line.ends_with(b"\n") {
             break;
         }
-        let stored: Stored = serde_json::from_slice(line).map_err(|e| format!("line {number}: {e}"))?;
+        let stored: StoredCheckpointLine =
+            serde_json::from_slice(line).map_err(|e| format!("line {number}: {e}"))?;
         if stored.from > messages.len() {
             return Err(format!("line {number}: messages before it are missing"));
         }
@@ -127,7 +133,7 @@ fn last(bytes: &[u8]) -> Result<Checkpoint, String> {
         messages.extend(stored.messages);
         rest = Some(stored.rest);
     }
-    let mut checkpoint: Checkpoint = rest.ok_or("there is no whole line in it")?;
+    let mut checkpoint: RunCheckpoint = rest.ok_or("there is no whole line in it")?;
     checkpoint.conversation.messages = messages;
     Ok(checkpoint)
 }
@@ -135,13 +141,13 @@ fn last(bytes: &[u8]) -> Result<Checkpoint, String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use holon_agent::{Conversation, Supervision};
-    use holon_supervisor::event::Setup;
+    use holon_agent::{AgentConversation, SupervisionSession};
+    use holon_supervisor::event::SupervisorSetup;
 
     use super::*;
 
-    fn checkpoint(words: &[&str]) -> Checkpoint {
-        let setup = Setup {
+    fn checkpoint(words: &[&str]) -> RunCheckpoint {
+        let setup = SupervisorSetup {
             run: "20261115-120000-abcdef".parse().unwrap(),
             mode: "execute".into(),
             goal: "Do it".into(),
@@ -153,16 +159,16 @@ mod tests {
             round_limit: 0,
             foreign: false,
         };
-        let supervision = Supervision::new(Default::default(), setup).unwrap();
-        let messages = words.iter().map(|word| Message::user(*word)).collect();
-        Checkpoint::of(&supervision, &Conversation { messages, ..Conversation::default() })
+        let supervision = SupervisionSession::new(Default::default(), setup).unwrap();
+        let messages = words.iter().map(|word| ModelMessage::user(*word)).collect();
+        RunCheckpoint::of(&supervision, &AgentConversation { messages, ..AgentConversation::default() })
     }
 
-    fn keeper(folder: &Path) -> Keeper {
-        Keeper::new(folder, Redactor::default())
+    fn keeper(folder: &Path) -> CheckpointWriter {
+        CheckpointWriter::new(folder, Redactor::default())
     }
 
-    fn said(folder: &Path) -> Vec<Message> {
+    fn said(folder: &Path) -> Vec<ModelMessage> {
         load(folder, "r").unwrap().conversation.messages
     }
 

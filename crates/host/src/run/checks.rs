@@ -9,24 +9,24 @@ use std::time::{Duration, Instant};
 
 use holon_checks::coverage::CoverageReports;
 use holon_checks::report_files::with_case_files;
-use holon_checks::runner::{self, Report, Runner};
-use holon_checks::{CheckEvidence, NeededRun, Ran, ReportPlaces, Told, failing_part};
+use holon_checks::runner::{self, RunnerReport, TestRunner};
+use holon_checks::{CheckEvidence, CheckExecution, NeededRun, PrintedLines, ReportLocations, failing_part};
 use holon_core::claims;
 use holon_core::coverage::{ChangeCoverage, EVIDENCE as COVERAGE, of_change};
-use holon_core::event::Body;
-use holon_core::manifest::{CheckOrigin, CheckRun, OtherRun, Verification, Verified};
+use holon_core::event::EventBody;
+use holon_core::manifest::{CheckOrigin, CheckRecord, ComparisonRun, VerificationReport, VerificationState};
 use holon_core::patch::named_paths;
 use holon_core::weakened::weakened;
-use holon_sandbox::walls::{Ending, Network};
+use holon_sandbox::isolation::{PayloadEnding, PayloadNetwork};
 
-use super::Run;
-use super::baseline::{KeptBaseline, KeptBaselines};
+use super::ActiveRun;
+use super::baseline::{BaselineStore, StoredBaseline};
 use super::check_reports::fresh_reports;
 use super::check_tree::{CheckTree, CheckedChange, TreeKind};
-use super::collect::Found;
+use super::collect::CollectedResult;
 use super::output::not_started;
-use super::snapshot::Stage;
-use super::verdict::Verdict;
+use super::snapshot::RunStage;
+use super::verdict::RunVerdict;
 use crate::error::HostError;
 use crate::plan::RunPlan;
 use crate::shape;
@@ -57,7 +57,7 @@ impl RunPlan {
 }
 
 /// All checks of a run, and the trees they run in.
-pub(super) struct Checking<'a> {
+pub(super) struct CheckSession<'a> {
     pub(super) change: CheckedChange<'a>,
     /// The checks, in order.
     all: Vec<(CheckOrigin, String)>,
@@ -76,7 +76,7 @@ pub(super) struct Checking<'a> {
     coverage: CoverageReports,
 }
 
-impl<'a> Checking<'a> {
+impl<'a> CheckSession<'a> {
     pub(super) fn new(
         change: CheckedChange<'a>,
         all: Vec<(CheckOrigin, String)>,
@@ -114,22 +114,22 @@ impl OneCheck<'_> {
     }
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Runs every check. The patch was made before, and no check sees the layers it was made from.
     pub(super) fn run_checks(
         &mut self,
-        stage: &mut Stage,
-        found: &Found,
-        verdict: &mut Verdict,
+        stage: &mut RunStage,
+        found: &CollectedResult,
+        verdict: &mut RunVerdict,
     ) -> Result<(), HostError> {
         let changed = !found.patch.bytes.is_empty() && self.plan.profile.access.delivers();
-        let mut known = Verification {
+        let mut known = VerificationReport {
             claims: claims::of_verification(&self.summary()),
             weakened: if changed { weakened(&found.patch.bytes) } else { Vec::new() },
             tests_may_change: self.plan.tests_may_change,
             variables: self.plan.spec.context.env.keys().cloned().collect(),
-            host_network: self.network() == Network::Host,
-            ..Verification::default()
+            host_network: self.network() == PayloadNetwork::Host,
+            ..VerificationReport::default()
         };
         for weaker in known.weakened.clone() {
             self.warn(format!("weaker tests: {weaker}"));
@@ -151,7 +151,7 @@ impl Run<'_> {
         if changed && !all.is_empty() {
             known.definitions.clone_from(&change.as_it_was.definitions);
         }
-        let mut checking = Checking::new(change, all, None);
+        let mut checking = CheckSession::new(change, all, None);
         if !checking.change.is_some() {
             // What there is to run is the untouched tree.
             self.beside = None;
@@ -159,7 +159,7 @@ impl Run<'_> {
         known.checks = self.each_check(stage, &mut checking)?;
         known.coverage = self.coverage_of(&checking, &found.patch.bytes)?;
         self.judge_checks(&checking.change, &mut known, verdict);
-        if known.state == Verified::Unverified {
+        if known.state == VerificationState::Unverified {
             self.warn("the summary claims a verification that no check of the host supports");
         }
         self.manifest.metadata.verification = Some(known);
@@ -169,7 +169,7 @@ impl Run<'_> {
     /// How much of the change tests ran; what the reports say about its files is kept beside the checks' logs.
     fn coverage_of(
         &mut self,
-        checking: &Checking<'_>,
+        checking: &CheckSession<'_>,
         patch: &[u8],
     ) -> Result<Option<ChangeCoverage>, HostError> {
         let paths = named_paths(patch);
@@ -189,9 +189,9 @@ impl Run<'_> {
     /// Runs checks one after the other, each for its own time and none beyond the end of all.
     pub(super) fn each_check(
         &mut self,
-        stage: &mut Stage,
-        checking: &mut Checking<'_>,
-    ) -> Result<Vec<CheckRun>, HostError> {
+        stage: &mut RunStage,
+        checking: &mut CheckSession<'_>,
+    ) -> Result<Vec<CheckRecord>, HostError> {
         let mut ran = Vec::new();
         for (number, (origin, command)) in checking.all.clone().into_iter().enumerate() {
             if self.cancel.is_cancelled() {
@@ -207,10 +207,10 @@ impl Run<'_> {
     /// asked for.
     fn one_check(
         &mut self,
-        stage: &mut Stage,
+        stage: &mut RunStage,
         check: &OneCheck<'_>,
-        checking: &mut Checking<'_>,
-    ) -> Result<Option<CheckRun>, HostError> {
+        checking: &mut CheckSession<'_>,
+    ) -> Result<Option<CheckRecord>, HostError> {
         let (result, duration_ms) = self.run_on(stage, check, checking, TreeKind::Result, "")?;
         let command = check.command;
         let exit_code = result.exit;
@@ -218,14 +218,14 @@ impl Run<'_> {
             self.warn(format!("`{command}` fits this repository, but cannot be run here"));
             return Ok(None);
         }
-        self.events.emit(Body::CheckRan { command: command.to_owned(), exit_code, duration_ms });
-        let mut run = CheckRun {
+        self.events.emit(EventBody::CheckRan { command: command.to_owned(), exit_code, duration_ms });
+        let mut run = CheckRecord {
             command: command.to_owned(),
             origin: check.origin,
             exit_code,
             duration_ms,
             cases: result.counts(),
-            ..CheckRun::default()
+            ..CheckRecord::default()
         };
         let mut evidence = CheckEvidence {
             changed: checking.change.is_some(),
@@ -259,12 +259,12 @@ impl Run<'_> {
     /// Makes a further run that the evidence asks for.
     fn one_more(
         &mut self,
-        stage: &mut Stage,
+        stage: &mut RunStage,
         check: &OneCheck<'_>,
-        checking: &mut Checking<'_>,
+        checking: &mut CheckSession<'_>,
         needed: NeededRun,
         evidence: &mut CheckEvidence,
-        run: &mut CheckRun,
+        run: &mut CheckRecord,
     ) -> Result<(), HostError> {
         match needed {
             NeededRun::Baseline => {
@@ -296,11 +296,11 @@ impl Run<'_> {
     /// one run there, too: it may need what they leave.
     fn baseline(
         &mut self,
-        stage: &mut Stage,
+        stage: &mut RunStage,
         check: &OneCheck<'_>,
-        checking: &mut Checking<'_>,
-    ) -> Result<(KeptBaseline, bool), HostError> {
-        let kept = KeptBaselines::of(self.host);
+        checking: &mut CheckSession<'_>,
+    ) -> Result<(StoredBaseline, bool), HostError> {
+        let kept = BaselineStore::of(self.host);
         if checking.keys.is_none() {
             let commands: Vec<String> = checking.all.iter().map(|(_, command)| command.clone()).collect();
             let ground = self.baseline_ground(stage).filter(|_| checking.change.begins_at_workspace());
@@ -317,7 +317,7 @@ impl Run<'_> {
             let (ran, duration_ms) = self.run_on(stage, &one, checking, TreeKind::Base, "-baseline")?;
             checking.based += 1;
             let said = said(&self.folder.evidence().join(one.log("-baseline")));
-            let made = KeptBaseline { ran, duration_ms, said };
+            let made = StoredBaseline { ran, duration_ms, said };
             if let Some(key) = keys.get(at) {
                 kept.put(key, &made);
             }
@@ -330,12 +330,12 @@ impl Run<'_> {
     /// Runs a check in one tree, and reads what it says.
     fn run_on(
         &mut self,
-        stage: &mut Stage,
+        stage: &mut RunStage,
         check: &OneCheck<'_>,
-        checking: &mut Checking<'_>,
+        checking: &mut CheckSession<'_>,
         kind: TreeKind,
         suffix: &str,
-    ) -> Result<(Ran, u64), HostError> {
+    ) -> Result<(CheckExecution, u64), HostError> {
         let mut tree = match checking.trees.remove(&kind) {
             Some(tree) => tree,
             None => {
@@ -352,8 +352,8 @@ impl Run<'_> {
         let reports = self.reports_of(check.command, &checking.change, &mut tree, kind);
         checking.trees.insert(kind, tree);
         let exit = match ending? {
-            Ending::Code(code) => Some(code),
-            Ending::Signal(_) | Ending::Killed => None,
+            PayloadEnding::Code(code) => Some(code),
+            PayloadEnding::Signal(_) | PayloadEnding::Killed => None,
         };
         if kind == TreeKind::Result {
             for text in reports.values() {
@@ -361,7 +361,7 @@ impl Run<'_> {
             }
         }
         let (report, told) = read_run(check.command, &self.folder.evidence().join(&log), &reports);
-        Ok((Ran { exit, report, rewritten, told }, began.elapsed().as_millis() as u64))
+        Ok((CheckExecution { exit, report, rewritten, told }, began.elapsed().as_millis() as u64))
     }
 
     /// What the run that just ended wrote into report files.
@@ -373,7 +373,9 @@ impl Run<'_> {
         kind: TreeKind,
     ) -> BTreeMap<String, String> {
         // A pattern that is none was refused when the run was planned.
-        let Ok(places) = ReportPlaces::of(command, &self.plan.check_reports) else { return BTreeMap::new() };
+        let Ok(places) = ReportLocations::of(command, &self.plan.check_reports) else {
+            return BTreeMap::new();
+        };
         let mut seen = std::mem::take(&mut tree.seen);
         let fresh = fresh_reports(change, tree.snapshot(), kind, &places, &mut seen);
         tree.seen = seen;
@@ -382,11 +384,11 @@ impl Run<'_> {
 
     fn run_command(
         &mut self,
-        stage: &mut Stage,
+        stage: &mut RunStage,
         log: &str,
         command: &str,
         until: Instant,
-    ) -> Result<Ending, HostError> {
+    ) -> Result<PayloadEnding, HostError> {
         stage.snapshot.renew()?;
         stage.renew_caches()?;
         let ground = self.check_ground(self.record.id.as_str());
@@ -396,7 +398,7 @@ impl Run<'_> {
         let watched = vec![self.folder.layers()];
         let allowance = self.allowance(stage, until);
         let attended = self.attend(payload, None, &allowance, &watched, &log, false)?;
-        Ok(if attended.stopped.is_some() { Ending::Killed } else { attended.finished.ending })
+        Ok(if attended.stopped.is_some() { PayloadEnding::Killed } else { attended.finished.ending })
     }
 
     /// The end of what a check printed.
@@ -412,16 +414,20 @@ impl Run<'_> {
 }
 
 /// What a further run comes to in the manifest.
-fn other(ran: &Ran, duration_ms: u64, cached: bool) -> Option<OtherRun> {
-    Some(OtherRun { exit_code: ran.exit, duration_ms, cases: ran.counts(), cached })
+fn other(ran: &CheckExecution, duration_ms: u64, cached: bool) -> Option<ComparisonRun> {
+    Some(ComparisonRun { exit_code: ran.exit, duration_ms, cases: ran.counts(), cached })
 }
 
 /// What a check said, from what it printed and from the reports it wrote.
-pub(super) fn read_run(command: &str, log: &Path, reports: &BTreeMap<String, String>) -> (Report, Told) {
-    let runner = runner::recognise(command).unwrap_or(Runner::Other);
+pub(super) fn read_run(
+    command: &str,
+    log: &Path,
+    reports: &BTreeMap<String, String>,
+) -> (RunnerReport, PrintedLines) {
+    let runner = runner::recognise(command).unwrap_or(TestRunner::Other);
     let printed = read_end(log).unwrap_or_default();
     let report = with_case_files(runner::read(runner, &printed), reports.values().map(String::as_str));
-    (report, Told::of(&printed))
+    (report, PrintedLines::of(&printed))
 }
 
 /// The part of what a check printed that says what failed.

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use holon_apply::ContentWriter;
 use holon_git::Git;
-use holon_sandbox::diff::{Changes, Options, Patch, Side};
+use holon_sandbox::diff::{CollectOptions, CollectedChanges, DeliveredPatch, PathVersion};
 
-use super::Run;
-use super::snapshot::Stage;
-use super::verdict::Verdict;
+use super::ActiveRun;
+use super::snapshot::RunStage;
+use super::verdict::RunVerdict;
 use crate::error::HostError;
 use crate::store::{write_atomic, write_durable};
 
@@ -17,22 +17,22 @@ use crate::store::{write_atomic, write_durable};
 const ROOM_FOR_BASES: u64 = 64 << 20;
 
 /// What the agent changed, and the patch that says so.
-pub(crate) struct Found {
-    pub changes: Option<Changes>,
-    pub patch: Patch,
+pub(crate) struct CollectedResult {
+    pub changes: Option<CollectedChanges>,
+    pub patch: DeliveredPatch,
 }
 
-impl Found {
+impl CollectedResult {
     /// No change, or none that could be told.
     pub(super) fn nothing() -> Self {
-        Self { changes: None, patch: Patch::default() }
+        Self { changes: None, patch: DeliveredPatch::default() }
     }
 }
 
-impl Run<'_> {
-    pub(super) fn collect(&mut self, stage: &Stage) -> Result<Found, HostError> {
+impl ActiveRun<'_> {
+    pub(super) fn collect(&mut self, stage: &RunStage) -> Result<CollectedResult, HostError> {
         if stage.snapshot.written().is_none() {
-            return Ok(Found::nothing());
+            return Ok(CollectedResult::nothing());
         }
         let found;
         let git = match &stage.git {
@@ -45,7 +45,7 @@ impl Run<'_> {
         // What it did not come to is unknown, and is only asked for where somebody changed a file meanwhile.
         stage.originals.borrow_mut().take();
         let delivers = self.plan.profile.access.delivers();
-        let options = Options { git, limits: Default::default() };
+        let options = CollectOptions { git, limits: Default::default() };
         let (changes, patch) = stage.snapshot.settled_changes(&options, |changes| {
             let patch = changes.patch(git, &self.folder.layers())?;
             if delivers {
@@ -64,11 +64,15 @@ impl Run<'_> {
         if !changes.unknown.is_empty() {
             self.keep_unknown(&changes)?;
         }
-        Ok(Found { changes: Some(changes), patch })
+        Ok(CollectedResult { changes: Some(changes), patch })
     }
 
     /// Puts the patch where it belongs: the output folder, or the evidence when it must not leave.
-    pub(super) fn deliver(&mut self, found: &Found, verdict: &mut Verdict) -> Result<(), HostError> {
+    pub(super) fn deliver(
+        &mut self,
+        found: &CollectedResult,
+        verdict: &mut RunVerdict,
+    ) -> Result<(), HostError> {
         self.note_uncommitted(&found.patch);
         let access = &self.plan.profile.access;
         let patch = &found.patch;
@@ -110,7 +114,7 @@ impl Run<'_> {
     }
 
     /// What an apply needs later: the new contents, and the old ones so that it can merge with what people did since.
-    fn keep_contents(&self, changes: &Changes, patch: &Patch) -> Result<(), HostError> {
+    fn keep_contents(&self, changes: &CollectedChanges, patch: &DeliveredPatch) -> Result<(), HostError> {
         let path = self.folder.contents();
         let keep = || -> std::io::Result<()> {
             let mut room = ROOM_FOR_BASES;
@@ -130,9 +134,9 @@ impl Run<'_> {
     }
 
     /// The agent's version of files whose original nobody knows, for a person to compare.
-    pub(super) fn keep_unknown(&self, changes: &Changes) -> Result<(), HostError> {
+    pub(super) fn keep_unknown(&self, changes: &CollectedChanges) -> Result<(), HostError> {
         for change in &changes.unknown {
-            let Some(Side::File { place, .. }) = &change.result else { continue };
+            let Some(PathVersion::File { place, .. }) = &change.result else { continue };
             let path = self.folder.evidence().join("conflicts").join(&change.path);
             let mut bytes = Vec::new();
             let read = changes.open(place).and_then(|mut file| file.read_to_end(&mut bytes));
@@ -145,7 +149,7 @@ impl Run<'_> {
     }
 
     /// The last proof: the original is as it was.
-    pub(super) fn prove_untouched(&mut self, stage: &Stage, verdict: &mut Verdict) {
+    pub(super) fn prove_untouched(&mut self, stage: &RunStage, verdict: &mut RunVerdict) {
         let Some(before) = &stage.before else { return };
         match self.whole_digest() {
             Ok(after) if after == *before => {}

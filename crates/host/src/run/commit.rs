@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use holon_core::release::ReleaseTarget;
-use holon_git::commit::{self, CommitError, Committed, Wanted};
+use holon_git::commit::{self, CommitError, CommitRequest, CommittedChange};
 use holon_git::{Git, Repository};
 
-use super::Environment;
-use super::apply::{Delivered, delivered};
+use super::HostEnvironment;
+use super::apply::{DeliveredRun, delivered};
 use crate::error::HostError;
 use crate::store::{RunFolder, RunRecord};
 
@@ -31,23 +31,23 @@ const SUBJECT: usize = 72;
 
 /// A change on its branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OnBranch {
+pub struct BranchCommit {
     /// The workspace whose repository it is in.
     pub workspace: PathBuf,
     /// The branch.
     pub branch: String,
     /// The commit; nothing when the patch is empty.
-    pub commit: Option<Committed>,
+    pub commit: Option<CommittedChange>,
 }
 
 /// Commits the patch of a finished run on the branch `holon/<run>`. Nothing else of the repository changes: not the branch
 /// that is checked out, not the index, not a file; and no hook runs.
-pub fn commit(folder: &RunFolder, env: &Environment) -> Result<OnBranch, HostError> {
-    let Delivered { record, manifest, patch, touched } = delivered(folder, ReleaseTarget::Commit)?;
+pub fn commit(folder: &RunFolder, env: &HostEnvironment) -> Result<BranchCommit, HostError> {
+    let DeliveredRun { record, manifest, patch, touched } = delivered(folder, ReleaseTarget::Commit)?;
     let branch = format!("holon/{}", record.id);
     let workspace = record.workspace.clone();
     if patch.is_empty() {
-        return Ok(OnBranch { workspace, branch, commit: None });
+        return Ok(BranchCommit { workspace, branch, commit: None });
     }
     let found = Repository::look(&workspace)?.repository.ok_or_else(|| {
         let message = format!("{} belongs to no repository that could be committed to", workspace.display());
@@ -56,7 +56,7 @@ pub fn commit(folder: &RunFolder, env: &Environment) -> Result<OnBranch, HostErr
     let user: Vec<(&'static str, OsString)> =
         WHO.into_iter().filter_map(|name| Some((name, env(name)?))).collect();
     let temp = tempfile::tempdir().map_err(HostError::io("create", &std::env::temp_dir()))?;
-    let wanted = Wanted {
+    let wanted = CommitRequest {
         patch: &patch,
         touched: &touched,
         repository: &found,
@@ -67,7 +67,7 @@ pub fn commit(folder: &RunFolder, env: &Environment) -> Result<OnBranch, HostErr
         temp: temp.path(),
     };
     let made = commit::commit(&Git::find()?, wanted).map_err(|error| explained(error, &branch))?;
-    Ok(OnBranch { workspace, branch, commit: Some(made) })
+    Ok(BranchCommit { workspace, branch, commit: Some(made) })
 }
 
 fn explained(error: CommitError, branch: &str) -> HostError {

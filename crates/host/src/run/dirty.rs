@@ -4,19 +4,19 @@
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
-use holon_core::manifest::{Dirty, DirtyAmong};
+use holon_core::manifest::{DirtyScope, DirtyState};
 use holon_git::{Git, Repository, uncommitted};
-use holon_sandbox::diff::Patch;
+use holon_sandbox::diff::DeliveredPatch;
 
-use super::Run;
+use super::ActiveRun;
 
 /// The largest index whose files are all looked at; one look takes about a microsecond.
 const MOST_TRACKED: u32 = 2_000;
 
 /// A look that goes on beside the run.
-pub(crate) type Looking = JoinHandle<Option<u64>>;
+pub(crate) type PendingDirtyCount = JoinHandle<Option<u64>>;
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Starts looking at all tracked files, if they are few.
     pub(super) fn look_for_uncommitted(&mut self) {
         let workspace = self.plan.workspace.clone();
@@ -27,20 +27,20 @@ impl Run<'_> {
     }
 
     /// Writes down what was found; without a whole look, what is known of the files the patch touches.
-    pub(super) fn note_uncommitted(&mut self, patch: &Patch) {
+    pub(super) fn note_uncommitted(&mut self, patch: &DeliveredPatch) {
         let all = self.looking.take().and_then(|looking| looking.join().ok()).flatten();
         let found = match all {
-            Some(count) => Some((count, DirtyAmong::Tracked)),
-            None => self.uncommitted_among(patch).map(|count| (count, DirtyAmong::Touched)),
+            Some(count) => Some((count, DirtyScope::Tracked)),
+            None => self.uncommitted_among(patch).map(|count| (count, DirtyScope::Touched)),
         };
         let (Some(snapshot), Some((count, among))) = (&mut self.manifest.metadata.snapshot, found) else {
             return;
         };
-        snapshot.dirty = if count > 0 { Dirty::Yes } else { Dirty::No };
+        snapshot.dirty = if count > 0 { DirtyState::Yes } else { DirtyState::No };
         (snapshot.dirty_files, snapshot.dirty_among) = (Some(count), among);
     }
 
-    fn uncommitted_among(&self, patch: &Patch) -> Option<u64> {
+    fn uncommitted_among(&self, patch: &DeliveredPatch) -> Option<u64> {
         let paths: Vec<(PathBuf, bool)> =
             patch.touched.iter().map(|touched| (touched.path.clone(), touched.base.is_some())).collect();
         if paths.is_empty() {

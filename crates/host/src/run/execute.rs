@@ -3,31 +3,31 @@
 use std::ffi::OsString;
 use std::time::Instant;
 
-use holon_core::event::Body;
+use holon_core::event::EventBody;
 use holon_core::manifest::SandboxInfo;
-use holon_sandbox::backend::{Backend, Payload};
+use holon_sandbox::backend::{RunningPayload, SandboxBackend};
 use holon_sandbox::disk::DiskLimits;
-use holon_sandbox::fallback::Choice;
-use holon_sandbox::snapshot::StrategyChoice;
-use holon_sandbox::walls::{self, Ending, Refusal, Step};
+use holon_sandbox::fallback::SandboxChoice;
+use holon_sandbox::isolation::{self, LaunchRefusal, LaunchStep, PayloadEnding};
+use holon_sandbox::snapshot::SnapshotStrategyChoice;
 
-use super::Run;
-use super::output::{Allowance, Attended, not_started};
-use super::rungs;
-use super::snapshot::Stage;
-use super::verdict::Verdict;
-use crate::adapter::Kind;
+use super::ActiveRun;
+use super::isolation_levels;
+use super::output::{Allowance, AttendedOutput, not_started};
+use super::snapshot::RunStage;
+use super::verdict::RunVerdict;
+use crate::adapter::AdapterKind;
 use crate::error::HostError;
 use crate::store::write_atomic;
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// First start of the agent.
-    pub(super) fn execute(&mut self, stage: &mut Stage) -> Result<(), HostError> {
+    pub(super) fn execute(&mut self, stage: &mut RunStage) -> Result<(), HostError> {
         self.start_agent(stage, None)
     }
 
     /// Second and last start, with what was wrong as additional context.
-    pub(super) fn repair(&mut self, stage: &mut Stage, verdict: &Verdict) -> Result<(), HostError> {
+    pub(super) fn repair(&mut self, stage: &mut RunStage, verdict: &RunVerdict) -> Result<(), HostError> {
         let mut text =
             String::from("# Repair\n\nThe result was checked and is not complete. Mend exactly this:\n");
         for (artifact, problems) in &verdict.repairs {
@@ -40,13 +40,13 @@ impl Run<'_> {
         std::fs::create_dir_all(&context).map_err(HostError::io("create", &context))?;
         write_atomic(&context.join("repair.md"), text.as_bytes())?;
         self.events
-            .emit(Body::RepairRound { paths: verdict.repairs.iter().map(|(a, _)| a.clone()).collect() });
+            .emit(EventBody::RepairRound { paths: verdict.repairs.iter().map(|(a, _)| a.clone()).collect() });
         stage.snapshot.renew()?;
         stage.renew_caches()?;
         self.start_agent(stage, Some(text))
     }
 
-    fn start_agent(&mut self, stage: &mut Stage, repair: Option<String>) -> Result<(), HostError> {
+    fn start_agent(&mut self, stage: &mut RunStage, repair: Option<String>) -> Result<(), HostError> {
         self.furnish(stage, repair.as_deref())?;
         let mut payload = self.build_walls(stage, self.agent_argv())?;
         self.watch(stage)?;
@@ -54,7 +54,7 @@ impl Run<'_> {
         stage.attempts += 1;
         self.note_walls(stage.backend.as_ref(), payload.held(), stage);
         let attempt = stage.attempts;
-        self.events.emit(Body::AgentStarted { attempt });
+        self.events.emit(EventBody::AgentStarted { attempt });
         let log = self.folder.evidence().join("agent.log");
         let watched = vec![self.folder.layers()];
         let allowance = self.allowance(stage, stage.deadline);
@@ -64,19 +64,19 @@ impl Run<'_> {
         let thinking = self.think(stage, payload.as_mut(), repair)?;
         let attended = self.attend(payload, thinking, &allowance, &watched, &log, true);
         self.close_door(attended.as_ref().is_ok_and(|attended| attended.stopped.is_none()));
-        self.end_watch(attended.as_ref().is_ok_and(Attended::is_done));
+        self.end_watch(attended.as_ref().is_ok_and(AttendedOutput::is_done));
         let attended = attended?;
         let (code, signal) = match attended.finished.ending {
-            Ending::Code(code) => (Some(code), None),
-            Ending::Signal(signal) => (None, Some(signal)),
-            Ending::Killed => (None, Some(9)),
+            PayloadEnding::Code(code) => (Some(code), None),
+            PayloadEnding::Signal(signal) => (None, Some(signal)),
+            PayloadEnding::Killed => (None, Some(9)),
         };
-        self.events.emit(Body::AgentExited { attempt, code, signal });
+        self.events.emit(EventBody::AgentExited { attempt, code, signal });
         stage.last = Some(attended);
         Ok(())
     }
 
-    pub(super) fn allowance(&self, stage: &Stage, deadline: Instant) -> Allowance {
+    pub(super) fn allowance(&self, stage: &RunStage, deadline: Instant) -> Allowance {
         let limits = &self.plan.profile.limits;
         Allowance {
             deadline,
@@ -92,22 +92,22 @@ impl Run<'_> {
     /// minimum, and never silently.
     pub(super) fn build_walls(
         &mut self,
-        stage: &mut Stage,
+        stage: &mut RunStage,
         argv: Vec<OsString>,
-    ) -> Result<Box<dyn Payload>, HostError> {
+    ) -> Result<Box<dyn RunningPayload>, HostError> {
         let job = self.job(stage, argv.clone());
         let refusal = match stage.backend.start(&job) {
             Ok(payload) => return Ok(payload),
             Err(refusal) => refusal,
         };
-        let no_overlay = matches!(refusal.step, Step::Overlay | Step::IdmappedMount);
-        if no_overlay && self.plan.snapshot == StrategyChoice::Auto {
+        let no_overlay = matches!(refusal.step, LaunchStep::Overlay | LaunchStep::IdmappedMount);
+        if no_overlay && self.plan.snapshot == SnapshotStrategyChoice::Auto {
             self.warn(format!("no overlay here ({refusal}); the workspace is copied instead"));
-            self.retake(stage, StrategyChoice::Reflink)?;
+            self.retake(stage, SnapshotStrategyChoice::Reflink)?;
             let job = self.job(stage, argv);
             return stage.backend.start(&job).map_err(|r| not_started(&r));
         }
-        if refusal.step == Step::Exec || self.plan.sandbox != Choice::Auto || no_overlay {
+        if refusal.step == LaunchStep::Exec || self.plan.sandbox != SandboxChoice::Auto || no_overlay {
             return Err(not_started(&refusal));
         }
         self.step_down(stage, argv, &refusal)
@@ -115,11 +115,11 @@ impl Run<'_> {
 
     fn step_down(
         &mut self,
-        stage: &mut Stage,
+        stage: &mut RunStage,
         argv: Vec<OsString>,
-        refused: &Refusal,
-    ) -> Result<Box<dyn Payload>, HostError> {
-        stage.backend = rungs::next(self.host, &self.plan, refused)?;
+        refused: &LaunchRefusal,
+    ) -> Result<Box<dyn RunningPayload>, HostError> {
+        stage.backend = isolation_levels::next(self.host, &self.plan, refused)?;
         let name = stage.backend.name();
         self.warn(format!("native walls are refused here ({refused}); using {name} instead"));
         self.retake(stage, self.plan.snapshot)?;
@@ -129,7 +129,7 @@ impl Run<'_> {
         stage.backend.start(&job).map_err(|r| not_started(&r))
     }
 
-    fn retake(&mut self, stage: &mut Stage, choice: StrategyChoice) -> Result<(), HostError> {
+    fn retake(&mut self, stage: &mut RunStage, choice: SnapshotStrategyChoice) -> Result<(), HostError> {
         stage.snapshot.discard()?;
         stage.snapshot = self.snapshot_for(stage.backend.as_ref(), &stage.identity, choice)?;
         self.note_snapshot(stage);
@@ -137,7 +137,12 @@ impl Run<'_> {
     }
 
     /// Records which walls really stood.
-    pub(super) fn note_walls(&mut self, backend: &dyn Backend, held: &walls::Held, stage: &Stage) {
+    pub(super) fn note_walls(
+        &mut self,
+        backend: &dyn SandboxBackend,
+        held: &isolation::SandboxEnforcement,
+        stage: &RunStage,
+    ) {
         let workspace = match (stage.snapshot.access().writable(), stage.snapshot.strategy().label()) {
             (false, _) if backend.private_root() => "read-only mount".to_owned(),
             (_, strategy) => strategy.to_owned(),
@@ -146,7 +151,7 @@ impl Run<'_> {
         enforced.workspace = Some(workspace);
         enforced.limits.disk = Some("watched".into());
         // A foreign agent decides about its own tools; the walls are what counts.
-        enforced.tools = self.plan.agent.adapter.kind == Kind::Native;
+        enforced.tools = self.plan.agent.adapter.kind == AdapterKind::Native;
         let (name, level) = (backend.name().to_owned(), backend.level());
         self.manifest.metadata.sandbox = SandboxInfo { backend: name, level, enforced };
     }

@@ -11,9 +11,9 @@ use holon_core::manifest::CheckOrigin;
 use holon_git::tracked;
 use holon_git::{Git, Repository};
 
-use super::Run;
-use super::baseline::KeptBaseline;
-use super::snapshot::Stage;
+use super::ActiveRun;
+use super::baseline::StoredBaseline;
+use super::snapshot::RunStage;
 
 /// How long an agent waits for the check before it begins without.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -38,9 +38,9 @@ pub(super) struct FirstEvidence {
     pub quick: Vec<String>,
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Waits for the checks, but not for long.
-    pub(super) fn first_evidence(&mut self, stage: &Stage, window: u64) -> FirstEvidence {
+    pub(super) fn first_evidence(&mut self, stage: &RunStage, window: u64) -> FirstEvidence {
         let asked = self.plan.checking().into_iter().filter(|(origin, _)| *origin == CheckOrigin::Asked);
         let commands: Vec<String> = asked.map(|(_, command)| command).collect();
         let until = stage.deadline.min(Instant::now() + PATIENCE);
@@ -48,8 +48,8 @@ impl Run<'_> {
         let mut quick = Vec::new();
         for command in &commands {
             let cancel = self.cancel.clone();
-            let over = || cancel.is_cancelled() || Instant::now() >= until;
-            let answer = self.beside.as_mut().and_then(|beside| beside.answer_unless(command, over));
+            let beside = self.beside.as_mut();
+            let answer = beside.and_then(|beside| beside.answer_until(command, &cancel, Some(until)));
             let Some((kept, _)) = answer else { break };
             tell_check(&mut told, command, &kept);
             if kept.ran.exit.is_some() && kept.duration_ms <= QUICK_MS {
@@ -71,7 +71,7 @@ impl Run<'_> {
         FirstEvidence { text: Some(text), quick }
     }
 
-    fn tell_sources(&self, text: &mut String, stage: &Stage, output: &str, room: usize) {
+    fn tell_sources(&self, text: &mut String, stage: &RunStage, output: &str, room: usize) {
         let paths = self.project_files(stage);
         if paths.is_empty() || paths.len() > PROJECT {
             return;
@@ -93,7 +93,7 @@ impl Run<'_> {
     }
 
     /// The files that git knows here and the agent may see; none where there is no repository.
-    fn project_files(&self, stage: &Stage) -> Vec<String> {
+    fn project_files(&self, stage: &RunStage) -> Vec<String> {
         let files = || {
             let git = stage.git.clone().or_else(|| Git::find().ok())?;
             let repository = Repository::look(&self.plan.workspace).ok()?.repository?;
@@ -113,7 +113,7 @@ impl Run<'_> {
     }
 }
 
-fn tell_check(text: &mut String, command: &str, kept: &KeptBaseline) {
+fn tell_check(text: &mut String, command: &str, kept: &StoredBaseline) {
     let _ = match (kept.ran.is_green(), kept.ran.exit) {
         (true, _) => writeln!(text, "\n`{command}` passes on the untouched code."),
         (false, None) => writeln!(text, "\n`{command}` did not come to its end on the untouched code."),

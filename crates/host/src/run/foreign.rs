@@ -6,16 +6,16 @@ use std::fs;
 use std::path::Path;
 
 use holon_core::manifest::Manifest;
-use holon_core::mode::{Catalog, Profile};
+use holon_core::mode::{ModeCatalog, Profile};
 
-use super::Run;
-use super::door::Door;
-use super::job::{CLIENT, Folders};
-use super::snapshot::{Stage, give};
-use super::watched::{Over, Watched};
-use crate::adapter::events::Reader;
-use crate::adapter::fill::Filling;
-use crate::adapter::{Agent, ForMode};
+use super::ActiveRun;
+use super::foreign_supervision::{ClientEnd, ForeignSupervision};
+use super::gateway_session::GatewaySession;
+use super::job::{CLIENT, PayloadFolders};
+use super::snapshot::{RunStage, give};
+use crate::adapter::events::AgentEventReader;
+use crate::adapter::fill::PlaceholderValues;
+use crate::adapter::{ModeOverrides, ResolvedAgent};
 use crate::error::HostError;
 use crate::insertions::Insertions;
 
@@ -24,57 +24,57 @@ const REHEARSED: u64 = 1000;
 
 /// What only agents that think inside need.
 #[derive(Default)]
-pub(crate) struct Foreign {
+pub(crate) struct ForeignAgentRun {
     /// Their way to a model.
-    pub door: Option<Door>,
+    pub door: Option<GatewaySession>,
     /// Reads what the one that runs now tells.
-    pub reader: Option<Reader>,
+    pub reader: Option<AgentEventReader>,
     /// Artifacts made of its last words, with what was written.
     pub lent: Vec<(String, Vec<u8>)>,
     /// What stands in braces in its description, for this start.
-    pub filling: Filling,
+    pub filling: PlaceholderValues,
     /// What watches the one that runs now.
-    pub watched: Option<Watched>,
+    pub watched: Option<ForeignSupervision>,
     /// How its end was taken.
-    pub over: Over,
+    pub over: ClientEnd,
     /// What was put into its conversation.
     pub insertions: Insertions,
 }
 
-impl Foreign {
+impl ForeignAgentRun {
     /// How many lines were not in the form they should have.
     pub(super) fn garbage(&self) -> u64 {
         self.reader.as_ref().map_or(0, |reader| reader.heard().unread)
     }
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// What holds for this agent in this mode.
-    pub(super) fn for_mode(&self) -> ForMode {
+    pub(super) fn for_mode(&self) -> ModeOverrides {
         for_mode(&self.plan.agent, &self.plan.profile)
     }
 
     /// Gets an agent's start ready: what its description's words stand for, its files, and someone to hear it.
-    pub(super) fn furnish(&mut self, stage: &Stage, repair: Option<&str>) -> Result<(), HostError> {
+    pub(super) fn furnish(&mut self, stage: &RunStage, repair: Option<&str>) -> Result<(), HostError> {
         if self.is_native() {
             return Ok(());
         }
         self.foreign.filling = self.filling(stage, repair)?;
-        self.foreign.reader = Reader::of(&self.plan.agent.adapter);
+        self.foreign.reader = AgentEventReader::of(&self.plan.agent.adapter);
         if stage.attempts == 0 {
             self.write_files(stage)?;
         }
         Ok(())
     }
 
-    fn filling(&mut self, stage: &Stage, repair: Option<&str>) -> Result<Filling, HostError> {
+    fn filling(&mut self, stage: &RunStage, repair: Option<&str>) -> Result<PlaceholderValues, HostError> {
         let address = self.door_address(stage)?;
         let folders = self.folders(stage, stage.backend.private_root());
         let agent = &self.plan.agent;
         let mode = for_mode(agent, &self.plan.profile);
-        let mut filling = Filling::new(mode.args, agent.args.clone());
+        let mut filling = PlaceholderValues::new(mode.args, agent.args.clone());
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let Folders { input, output, workspace, home } = &folders;
+        let PayloadFolders { input, output, workspace, home } = &folders;
         for (name, folder) in [("input", input), ("output", output), ("workspace", workspace), ("home", home)]
         {
             filling.set(name, text(folder));
@@ -108,7 +108,7 @@ impl Run<'_> {
     }
 
     /// Writes the files of its description into its private home.
-    fn write_files(&self, stage: &Stage) -> Result<(), HostError> {
+    fn write_files(&self, stage: &RunStage) -> Result<(), HostError> {
         let mode = self.for_mode();
         for (name, content) in self.plan.agent.adapter.files.iter().chain(&mode.files) {
             let mut folder = stage.home.clone();
@@ -148,12 +148,12 @@ impl Run<'_> {
     }
 }
 
-fn for_mode(agent: &Agent, profile: &Profile) -> ForMode {
+fn for_mode(agent: &ResolvedAgent, profile: &Profile) -> ModeOverrides {
     agent.adapter.for_mode(&profile.name, profile.access.label())
 }
 
 /// What is known about an agent before it starts.
-pub(super) fn describe(agent: &Agent, profile: &Profile, manifest: &mut Manifest) {
+pub(super) fn describe(agent: &ResolvedAgent, profile: &Profile, manifest: &mut Manifest) {
     let mode = for_mode(agent, profile);
     manifest.metadata.native_plan_used = mode.native_plan;
     manifest.metadata.native_review_used = mode.native_review;
@@ -161,7 +161,7 @@ pub(super) fn describe(agent: &Agent, profile: &Profile, manifest: &mut Manifest
 }
 
 /// Modes that a description speaks of and nobody has, in words: what it says about them has no effect.
-pub(super) fn unheard(agent: &Agent, modes: &Catalog) -> Vec<String> {
+pub(super) fn unheard(agent: &ResolvedAgent, modes: &ModeCatalog) -> Vec<String> {
     const ACCESS: [&str; 4] = ["read-only", "scoped", "scratch", "rw"];
     let names: Vec<String> = modes.list().into_iter().map(|listed| listed.name).collect();
     let known = || names.iter().map(String::as_str).chain(ACCESS);
@@ -179,7 +179,7 @@ pub(super) fn unheard(agent: &Agent, modes: &Catalog) -> Vec<String> {
 }
 
 /// Whether an agent has another version than those it was tried with, in words.
-pub(super) fn untried(agent: &Agent) -> Option<String> {
+pub(super) fn untried(agent: &ResolvedAgent) -> Option<String> {
     let find = agent.adapter.find.as_ref()?;
     let (version, range) = (agent.located.as_ref()?.version.as_ref()?, find.tested.as_ref()?);
     (!range.holds(version))

@@ -3,21 +3,21 @@
 use std::fs;
 use std::path::Path;
 
-use holon_agent::mcp::ServerConfig;
+use holon_agent::mcp::McpServerConfig;
 use holon_core::ids::RunId;
 use holon_core::manifest::ModelInfo;
 use holon_core::spec;
 use holon_model::Prices;
-use holon_supervisor::Config;
+use holon_supervisor::SupervisorConfig;
 use serde::Deserialize;
 
 use super::Host;
-use super::again::{RecordedModel, read_recording};
+use super::replay::{RecordedModel, read_recording};
 use crate::error::HostError;
-use crate::given_spec::GivenSpec;
 use crate::plan::{RunContinuation, RunPlan};
 use crate::request::RunRequest;
 use crate::servers;
+use crate::spec_source::SourcedSpec;
 use crate::store::RunFolder;
 
 /// `asked.json`, as it was kept instead of a plan.
@@ -33,10 +33,10 @@ pub(super) struct FormerRequest {
     prices: Option<Prices>,
     /// How closely it was watched.
     #[serde(default)]
-    supervisor: Option<Config>,
+    supervisor: Option<SupervisorConfig>,
     /// Its tool servers.
     #[serde(default)]
-    servers: Vec<ServerConfig>,
+    servers: Vec<McpServerConfig>,
     /// The run it went on from.
     #[serde(default)]
     resumed_from: Option<RunId>,
@@ -85,10 +85,10 @@ impl FormerRequest {
 }
 
 /// The stored spec without the files it named: they are among the context already.
-fn spec_alone(folder: &RunFolder, workspace: &Path) -> Result<GivenSpec, HostError> {
+fn spec_alone(folder: &RunFolder, workspace: &Path) -> Result<SourcedSpec, HostError> {
     let stored = folder.input().join("spec.yaml");
     let text = fs::read_to_string(&stored).map_err(HostError::io("read", &stored))?;
     let (mut spec, _) = spec::parse(&text, &stored.to_string_lossy())?;
     spec.context.files.clear();
-    Ok(GivenSpec::sent(spec, workspace))
+    Ok(SourcedSpec::sent(spec, workspace))
 }

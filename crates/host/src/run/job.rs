@@ -3,15 +3,17 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use holon_sandbox::mount::{Mount, Source};
+use holon_sandbox::isolation::{
+    BaseMounts, PayloadIdentity, PayloadLimits, PayloadNetwork, PayloadStreams, SandboxJob, layout,
+};
+use holon_sandbox::mount::{Mount, MountSource};
 use holon_sandbox::snapshot::WORKSPACE_INSIDE;
-use holon_sandbox::walls::{Ground, Identity, Job, Limits, Network, Streams, layout};
 
-use super::Run;
-use super::snapshot::Stage;
-use crate::adapter::Kind;
-use crate::adapter::events::Format;
-use crate::own;
+use super::ActiveRun;
+use super::snapshot::RunStage;
+use crate::adapter::AdapterKind;
+use crate::adapter::events::AgentEventFormat;
+use crate::self_exe;
 
 /// Open descriptors per process inside.
 const DESCRIPTORS: u64 = 16_384;
@@ -22,47 +24,54 @@ pub(super) const CLIENT: &str = "/holon/agent/holon-acp";
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Where the parts of the contract are, inside or, without a private root, on the host.
-pub(super) struct Folders {
+pub(super) struct PayloadFolders {
     pub input: PathBuf,
     pub output: PathBuf,
     pub workspace: PathBuf,
     pub home: PathBuf,
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Everything the payload sees and may use.
-    pub(super) fn job(&self, stage: &Stage, argv: Vec<OsString>) -> Job {
+    pub(super) fn job(&self, stage: &RunStage, argv: Vec<OsString>) -> SandboxJob {
         self.job_on(stage, argv, self.ground(), &self.folder.left(), self.foreign_env())
     }
 
     /// A check is no agent: it finds no way to a model, and nothing that speaks of one.
-    pub(super) fn check_job(&self, stage: &Stage, command: &str, ground: Ground, left: &Path) -> Job {
+    pub(super) fn check_job(
+        &self,
+        stage: &RunStage,
+        command: &str,
+        ground: BaseMounts,
+        left: &Path,
+    ) -> SandboxJob {
         let argv = ["/bin/sh", "-c", command].map(Into::into).to_vec();
         self.job_on(stage, argv, ground, left, Vec::new())
     }
 
     /// The ground of a check.
-    pub(super) fn check_ground(&self, name: &str) -> Ground {
-        let identity = Identity::for_run(name);
-        let network = if self.network() == Network::Host { Network::Host } else { Network::None };
-        Ground {
+    pub(super) fn check_ground(&self, name: &str) -> BaseMounts {
+        let identity = PayloadIdentity::for_run(name);
+        let network =
+            if self.network() == PayloadNetwork::Host { PayloadNetwork::Host } else { PayloadNetwork::None };
+        BaseMounts {
             name: name.to_owned(),
             mounts: layout::system_root(&identity),
             identity,
             network,
-            streams: Streams::Watched,
+            streams: PayloadStreams::Watched,
             ..self.ground()
         }
     }
 
     fn job_on(
         &self,
-        stage: &Stage,
+        stage: &RunStage,
         argv: Vec<OsString>,
-        ground: Ground,
+        ground: BaseMounts,
         left: &Path,
         for_agent: Vec<(String, String)>,
-    ) -> Job {
+    ) -> SandboxJob {
         let inside = stage.backend.private_root();
         let folders = self.folders(stage, inside);
         let mut mounts = if inside { ground.mounts } else { Vec::new() };
@@ -88,14 +97,14 @@ impl Run<'_> {
         if self.is_native() {
             mounts.push(Mount::read_only(self.own_binary(), HANDS));
         }
-        if self.plan.agent.adapter.events == Some(Format::Acp) {
+        if self.plan.agent.adapter.events == Some(AgentEventFormat::Acp) {
             mounts.push(Mount::read_only(self.own_binary(), CLIENT));
         }
         let located = self.plan.agent.located.iter().flat_map(|located| &located.visible);
         mounts.extend(located.map(|path| Mount::read_only(path, path)));
         mounts.extend(self.original_path(&mounts));
         let argv = if inside { argv } else { self.outside_argv(argv) };
-        Job {
+        SandboxJob {
             name: ground.name,
             identity: ground.identity,
             mounts,
@@ -110,22 +119,22 @@ impl Run<'_> {
     }
 
     /// What is known of every job of this run before there is one.
-    pub(super) fn ground(&self) -> Ground {
+    pub(super) fn ground(&self) -> BaseMounts {
         let limits = &self.plan.profile.limits;
-        let identity = Identity::for_run(self.record.id.as_str());
-        Ground {
+        let identity = PayloadIdentity::for_run(self.record.id.as_str());
+        BaseMounts {
             name: self.record.id.as_str().to_owned(),
             mounts: layout::system_root(&identity),
             owner: owner_of(&self.plan.workspace),
             identity,
-            limits: Limits {
+            limits: PayloadLimits {
                 processes: limits.processes,
                 files: DESCRIPTORS,
                 file_mb: limits.disk_mb,
                 memory_mb: limits.memory_mb,
             },
             network: self.network(),
-            streams: if self.is_native() { Streams::Channel } else { Streams::Watched },
+            streams: if self.is_native() { PayloadStreams::Channel } else { PayloadStreams::Watched },
         }
     }
 
@@ -135,17 +144,17 @@ impl Run<'_> {
     }
 
     pub(super) fn is_native(&self) -> bool {
-        self.plan.agent.adapter.kind == Kind::Native
+        self.plan.agent.adapter.kind == AdapterKind::Native
     }
 
     /// Where artifacts go, as whoever works inside sees it.
-    pub(super) fn output_as_seen(&self, stage: &Stage) -> String {
+    pub(super) fn output_as_seen(&self, stage: &RunStage) -> String {
         self.folders(stage, stage.backend.private_root()).output.to_string_lossy().into_owned()
     }
 
-    pub(super) fn folders(&self, stage: &Stage, inside: bool) -> Folders {
+    pub(super) fn folders(&self, stage: &RunStage, inside: bool) -> PayloadFolders {
         if inside {
-            return Folders {
+            return PayloadFolders {
                 input: "/holon/input".into(),
                 output: "/holon/output".into(),
                 workspace: WORKSPACE_INSIDE.into(),
@@ -153,7 +162,7 @@ impl Run<'_> {
             };
         }
         let workspace = stage.snapshot.written().unwrap_or(&self.plan.workspace).to_owned();
-        Folders {
+        PayloadFolders {
             input: self.folder.input(),
             output: self.folder.left(),
             workspace,
@@ -164,16 +173,16 @@ impl Run<'_> {
     /// Files that name the workspace by its own path (virtual environments, worktrees) find it there too.
     fn original_path(&self, mounts: &[Mount]) -> Option<Mount> {
         let original = &self.plan.workspace;
-        let roomy = |m: &Mount| matches!(m.source, Source::Tmpfs { .. });
+        let roomy = |m: &Mount| matches!(m.source, MountSource::Tmpfs { .. });
         let taken =
             mounts.iter().any(|m| (original.starts_with(&m.at) && !roomy(m)) || m.at.starts_with(original));
-        let source = Source::Symlink(WORKSPACE_INSIDE.into());
+        let source = MountSource::Symlink(WORKSPACE_INSIDE.into());
         (!taken).then(|| Mount { at: original.clone(), source, writable: false })
     }
 
     /// Where the running program lies; if that cannot be told or kept, the walls say so.
     fn own_binary(&self) -> PathBuf {
-        own::binary(&self.folder.layers()).unwrap_or_else(|_| own::RUNNING.into())
+        self_exe::binary(&self.folder.layers()).unwrap_or_else(|_| self_exe::RUNNING.into())
     }
 
     /// Without a private root the agent's file is where it always was.
@@ -194,8 +203,8 @@ impl Run<'_> {
 
     fn environment(
         &self,
-        stage: &Stage,
-        folders: &Folders,
+        stage: &RunStage,
+        folders: &PayloadFolders,
         for_agent: Vec<(String, String)>,
     ) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();

@@ -3,12 +3,12 @@
 //! [`Host::run`] drives them; each phase is a module that does one thing and says what it found. Whatever happens after
 //! the run folder exists ends in a manifest.
 
-mod again;
 mod apply;
 mod artifacts;
 mod baseline;
-mod beside;
-pub(crate) mod carry;
+mod baseline_runner;
+pub(crate) mod carried_changes;
+pub(crate) mod change_watch;
 mod check_paths;
 mod check_reports;
 mod check_rewritten;
@@ -20,85 +20,84 @@ mod checks;
 mod collect;
 mod commit;
 mod dirty;
-mod door;
 mod execute;
+mod final_message;
 mod first_evidence;
 mod foreign;
+mod foreign_supervision;
 mod former;
-mod heard;
+mod gateway_session;
+mod isolation_levels;
 mod job;
-mod left;
+mod leftovers;
+mod native_run;
+mod native_run_result;
 mod out;
 mod output;
 mod prepare;
 mod probe;
 mod question;
+mod replay;
 mod resolve;
 mod resume;
-mod rungs;
 mod seal;
-pub(crate) mod sight;
 mod snapshot;
 pub(crate) mod supervised;
-mod think;
-mod thought;
 mod verdict;
 mod verify;
-mod watched;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use holon_agent::mcp::ServerConfig;
-use holon_agent::{Person, Supervision};
-use holon_core::event::Body;
+use holon_agent::mcp::McpServerConfig;
+use holon_agent::{PersonPrompt, SupervisionSession};
+use holon_core::event::EventBody;
 use holon_core::ids::RunId;
-use holon_core::manifest::{Manifest, Phase, PhaseTiming, Verified};
+use holon_core::manifest::{Manifest, PhaseTiming, RunPhase, VerificationState};
 use holon_core::redact::Redactor;
 use holon_git::Git;
-use holon_model::{Cassette, Provider};
-use holon_sandbox::walls::Launcher;
+use holon_model::{Cassette, ModelCancel, Provider};
+use holon_sandbox::isolation::Launcher;
 use holon_telemetry::Observer;
 
-use self::foreign::Foreign;
-use self::resume::Resumed;
-use crate::cancel::Cancel;
+use self::foreign::ForeignAgentRun;
+use self::resume::ResumedRun;
 use crate::config::ConfigurationFiles;
 use crate::error::HostError;
 use crate::executor::RunContext;
-use crate::model::Mind;
-use crate::places::Places;
+use crate::holon_folders::HolonFolders;
+use crate::model::ModelSession;
 use crate::plan::{PlannedCassette, PlannedWork, RunPlan};
-use crate::record::{Recorder, now};
+use crate::record::{RunEventWriter, now};
 use crate::request::RunRequest;
 use crate::servers;
-use crate::store::{RunFolder, RunRecord, Store};
+use crate::store::{RunFolder, RunRecord, RunStore};
 
-pub use again::Replayed;
-pub use apply::{Applied, apply, keep_entry, note_recovered, undo};
-pub(crate) use apply::{Bringing, bring_in};
+pub use apply::{AppliedRun, apply, keep_entry, note_recovered, undo};
+pub(crate) use apply::{WorkspaceApply, bring_in};
 pub use checked::TreeBefore;
-pub use commit::{OnBranch, commit};
-pub use left::promises_form;
+pub use commit::{BranchCommit, commit};
+pub use leftovers::promises_form;
+pub use replay::ReplayedRun;
 pub use resolve::{CREDENTIAL_IN_GOAL, hidden};
-pub use verdict::Verdict;
+pub use verdict::RunVerdict;
 
 /// Looks a variable of the host up.
-pub type Environment = dyn Fn(&str) -> Option<OsString>;
+pub type HostEnvironment = dyn Fn(&str) -> Option<OsString>;
 
 /// Takes a piece of text as it comes.
-pub type Words = dyn Fn(&str) + Send + Sync;
+pub type TextListener = dyn Fn(&str) + Send + Sync;
 
 /// This machine and this process, as far as runs need them.
 pub struct Host {
     /// Where state, cache and configuration live.
-    pub places: Places,
+    pub places: HolonFolders,
     /// How walls are started.
     pub launcher: Launcher,
     /// Reads an environment variable of the host; the payload sees none of them.
-    pub env: Box<Environment>,
+    pub env: Box<HostEnvironment>,
     /// Values that must never be written anywhere, each with the name that stands for it.
     pub secrets: Vec<(String, String)>,
     /// The files of the configuration; what belongs to one command shares them, and opens each once.
@@ -111,7 +110,7 @@ pub struct Host {
 
 /// A run that is over.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedRun {
     /// What the host says about it.
     pub manifest: Manifest,
     /// Its folder in the store.
@@ -119,7 +118,7 @@ pub struct Finished {
     /// Where the artifacts were copied to, if asked.
     pub out: Option<PathBuf>,
     /// What `--apply` did, or why it could do nothing; `None` when it was not asked for or there was nothing to apply.
-    pub applied: Option<Result<Applied, HostError>>,
+    pub applied: Option<Result<AppliedRun, HostError>>,
 }
 
 impl Host {
@@ -129,18 +128,18 @@ impl Host {
     }
 
     /// Carries a plan out. An error means that nothing was started; everything later is in the manifest.
-    pub fn run(&self, plan: RunPlan, context: RunContext<'_>) -> Result<Finished, HostError> {
+    pub fn run(&self, plan: RunPlan, context: RunContext<'_>) -> Result<FinishedRun, HostError> {
         let RunContext { sink, cancel, person, words } = context;
         let mut run = self.enter(plan, RunContext { sink: &mut *sink, cancel, person, words })?;
         let verdict = match run.plan.work.clone() {
             PlannedWork::Agent => run.work(),
             PlannedWork::Checks { before } => run.only_checks(before.as_ref()),
         };
-        Ok(run.seal(verdict.unwrap_or_else(|e| Verdict::failed(&e))))
+        Ok(run.seal(verdict.unwrap_or_else(|e| RunVerdict::failed(&e))))
     }
 
     /// Makes the folder of a run and everything that goes with it; from here on there will be a manifest.
-    fn enter<'a>(&'a self, plan: RunPlan, context: RunContext<'a>) -> Result<Run<'a>, HostError> {
+    fn enter<'a>(&'a self, plan: RunPlan, context: RunContext<'a>) -> Result<ActiveRun<'a>, HostError> {
         let (began, started_at) = (Instant::now(), now());
         let RunContext { sink, cancel, person, words } = context;
         let mode = match plan.work {
@@ -148,13 +147,13 @@ impl Host {
             PlannedWork::Checks { .. } => checked::NAME.to_owned(),
         };
         let cassette = plan.replay.as_ref().map(PlannedCassette::open).transpose()?;
-        let resumed = plan.goes_on.as_ref().map(Resumed::of).transpose()?;
+        let resumed = plan.goes_on.as_ref().map(ResumedRun::of).transpose()?;
         let with_values = |server| servers::with_values(server, &self.configuration);
         let servers = plan.servers.iter().map(with_values).collect::<Result<_, _>>()?;
         // What there is to hide is a matter of the workspace as it is when the run begins.
         let mut hide = hidden(&plan.profile, &plan.workspace)?;
         hide.extend(plan.hide.iter().cloned());
-        let store = Store::of(&self.places, &plan.workspace);
+        let store = RunStore::of(&self.places, &plan.workspace);
         store.sweep()?;
         let record = RunRecord {
             id: new_id(),
@@ -171,15 +170,19 @@ impl Host {
         let folder = RunFolder::create(store.folder(), &record)?;
         let redactor = Redactor::new(self.secrets.iter().map(|(name, value)| (name, value)));
         plan.save(&folder, &redactor)?;
-        let events =
-            Recorder::create(record.id.clone(), &folder.evidence().join("events.jsonl"), redactor, sink)?;
+        let events = RunEventWriter::create(
+            record.id.clone(),
+            &folder.evidence().join("events.jsonl"),
+            redactor,
+            sink,
+        )?;
         let mut manifest = Manifest::begun(record.id.clone(), mode, started_at);
         resolve::describe(&plan, &mut manifest);
         manifest.metadata.audit.clone_from(&plan.audit);
         manifest.metadata.part_of = crate::release::whole_id(folder.path());
         let timing = PhaseTiming { duration_ms: resolved.as_millis() as u64, ok: true };
-        manifest.phases.insert(Phase::Resolve, timing);
-        let mut run = Run {
+        manifest.phases.insert(RunPhase::Resolve, timing);
+        let mut run = ActiveRun {
             host: self,
             plan,
             person,
@@ -196,7 +199,7 @@ impl Host {
             mind: None,
             supervision: None,
             resumed,
-            foreign: Foreign::default(),
+            foreign: ForeignAgentRun::default(),
             kept: false,
             looking: None,
             beside: None,
@@ -207,44 +210,44 @@ impl Host {
 }
 
 /// A run in progress.
-pub(crate) struct Run<'a> {
+pub(crate) struct ActiveRun<'a> {
     host: &'a Host,
     plan: RunPlan,
     /// Someone the native agent can ask.
-    person: Option<Arc<dyn Person>>,
+    person: Option<Arc<dyn PersonPrompt>>,
     /// Hears the native agent's words as they come.
-    words: Option<Arc<Words>>,
+    words: Option<Arc<TextListener>>,
     /// What answers instead of a model.
     cassette: Option<Cassette>,
     /// The tool servers, with the values of their variables.
-    servers: Vec<ServerConfig>,
+    servers: Vec<McpServerConfig>,
     /// Paths of the workspace the agent must not see.
     hide: Vec<PathBuf>,
     record: RunRecord,
     folder: RunFolder,
-    events: Recorder<'a>,
+    events: RunEventWriter<'a>,
     manifest: Manifest,
-    cancel: &'a Cancel,
+    cancel: &'a ModelCancel,
     began: Instant,
     /// What the native agent thinks with.
-    mind: Option<Mind>,
+    mind: Option<ModelSession>,
     /// What watches over it, between its turns.
-    supervision: Option<Supervision>,
+    supervision: Option<SupervisionSession>,
     /// What it goes on from, until the agent has it.
-    resumed: Option<Resumed>,
+    resumed: Option<ResumedRun>,
     /// What an agent that thinks inside needs.
-    foreign: Foreign,
+    foreign: ForeignAgentRun,
     /// Whether what the agent left besides the artifacts has been carried over.
     kept: bool,
     /// Looks for uncommitted work beside the run.
-    looking: Option<dirty::Looking>,
+    looking: Option<dirty::PendingDirtyCount>,
     /// What checks say of the untouched tree, found out beside the agent.
-    beside: Option<beside::Beside>,
+    beside: Option<baseline_runner::BaselineRunner>,
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     fn begin(&mut self) {
-        self.events.emit(Body::RunStarted {
+        self.events.emit(EventBody::RunStarted {
             mode: self.record.mode.clone(),
             goal: self.plan.spec.goal.description.clone(),
             agent: self.plan.agent.name.clone(),
@@ -255,44 +258,44 @@ impl Run<'_> {
     }
 
     /// The phases between resolving and sealing.
-    fn work(&mut self) -> Result<Verdict, HostError> {
-        self.open_mind()?;
+    fn work(&mut self) -> Result<RunVerdict, HostError> {
+        self.open_model_session()?;
         self.open_door()?;
-        let backend = rungs::first(self.host, &self.plan, self.ground())?;
+        let backend = isolation_levels::first(self.host, &self.plan, self.ground())?;
         // Asking git for its version takes as long as preparing, so both happen at once.
         let git = self.plan.profile.access.writable().then(|| std::thread::spawn(Git::find));
         self.look_for_uncommitted();
-        self.phase(Phase::Prepare, Self::prepare)?;
-        let mut stage = self.phase(Phase::Snapshot, |run| run.take_snapshot(backend, git))?;
-        self.phase(Phase::Execute, |run| run.execute(&mut stage))?;
+        self.phase(RunPhase::Prepare, Self::prepare)?;
+        let mut stage = self.phase(RunPhase::Snapshot, |run| run.take_snapshot(backend, git))?;
+        self.phase(RunPhase::Execute, |run| run.execute(&mut stage))?;
         let mut found = self.collect_or_explain(&stage)?;
-        let mut verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;
+        let mut verdict = self.phase(RunPhase::Verify, |run| run.verify(&mut stage, &mut found))?;
         // A script would only say the same again.
         let answers = self.host.script.is_none();
         if verdict.asks_for_repair && answers && !self.cancel.is_cancelled() && stage.time_left() {
-            self.phase(Phase::Execute, |run| run.repair(&mut stage, &verdict))?;
+            self.phase(RunPhase::Execute, |run| run.repair(&mut stage, &verdict))?;
             found = self.collect_or_explain(&stage)?;
-            verdict = self.phase(Phase::Verify, |run| run.verify(&mut stage, &mut found))?;
+            verdict = self.phase(RunPhase::Verify, |run| run.verify(&mut stage, &mut found))?;
         }
         // Before the checks, which could change it.
         self.keep_left();
         self.put_aside(&found, &verdict);
         if verdict.is_deliverable() {
-            self.phase(Phase::Verify, |run| run.run_checks(&mut stage, &found, &mut verdict))?;
+            self.phase(RunPhase::Verify, |run| run.run_checks(&mut stage, &found, &mut verdict))?;
         }
         self.beside = None;
         let known = self.manifest.metadata.verification.as_ref();
         let allowed = self.plan.tests_may_change;
         // A check that fails as before vouches for nothing but a change that it cannot depend on.
-        let prose = |change: &holon_sandbox::diff::Change| {
+        let prose = |change: &holon_sandbox::diff::PathChange| {
             holon_checks::definition::is_documentation(&change.path.to_string_lossy())
         };
         let only_prose = found.changes.as_ref().is_some_and(|changes| changes.entries.iter().all(prose));
         let as_before = verdict.as_before;
         verdict.settle_doubt(known.is_some_and(|known| match known.state {
-            Verified::Verified => true,
-            Verified::FailingAsBefore => only_prose || as_before,
-            Verified::ChangedChecks => allowed,
+            VerificationState::Verified => true,
+            VerificationState::FailingAsBefore => only_prose || as_before,
+            VerificationState::ChangedChecks => allowed,
             _ => false,
         }));
         self.deliver(&found, &mut verdict)?;
@@ -301,12 +304,15 @@ impl Run<'_> {
     }
 
     /// When the agent was stopped, that is the reason to report; a change too large to be told is only its consequence.
-    fn collect_or_explain(&mut self, stage: &snapshot::Stage) -> Result<collect::Found, HostError> {
+    fn collect_or_explain(
+        &mut self,
+        stage: &snapshot::RunStage,
+    ) -> Result<collect::CollectedResult, HostError> {
         let stopped = stage.last.as_ref().is_some_and(|l| l.stopped.is_some() || l.finished.out_of_memory);
-        match self.phase(Phase::Collect, |run| run.collect(stage)) {
+        match self.phase(RunPhase::Collect, |run| run.collect(stage)) {
             Err(e) if stopped => {
                 self.warn(format!("no patch: {e}"));
-                Ok(collect::Found::nothing())
+                Ok(collect::CollectedResult::nothing())
             }
             found => found,
         }
@@ -315,15 +321,15 @@ impl Run<'_> {
     /// Runs one phase, with its events and its timing (a phase that runs twice adds up).
     fn phase<T>(
         &mut self,
-        phase: Phase,
+        phase: RunPhase,
         work: impl FnOnce(&mut Self) -> Result<T, HostError>,
     ) -> Result<T, HostError> {
-        self.events.emit(Body::PhaseStarted { phase });
+        self.events.emit(EventBody::PhaseStarted { phase });
         let began = Instant::now();
         let result = work(self);
         let duration_ms = began.elapsed().as_millis() as u64;
         let ok = result.is_ok();
-        self.events.emit(Body::PhaseFinished { phase, duration_ms, ok });
+        self.events.emit(EventBody::PhaseFinished { phase, duration_ms, ok });
         let timing = self.manifest.phases.entry(phase).or_insert(PhaseTiming { duration_ms: 0, ok: true });
         timing.duration_ms += duration_ms;
         timing.ok &= ok;

@@ -7,18 +7,18 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use holon_agent::{Conversation, Ended};
-use holon_core::event::{Body, Stream};
+use holon_agent::{AgentConversation, TurnResult};
+use holon_core::event::{EventBody, OutputStream};
 use holon_core::redact::RedactStream;
-use holon_gateway::Limit;
-use holon_sandbox::backend::Payload;
+use holon_gateway::BudgetLimit;
+use holon_sandbox::backend::RunningPayload;
 use holon_sandbox::disk::{DiskLimit, DiskLimits, DiskWatch};
-use holon_sandbox::walls::{Ending, Finished, Refusal};
+use holon_sandbox::isolation::{FinishedPayload, LaunchRefusal, PayloadEnding};
 
-use super::Run;
+use super::ActiveRun;
+use super::native_run::NativeRunHandle;
 use super::supervised;
-use super::think::Thinking;
-use crate::adapter::events::{End, Heard};
+use crate::adapter::events::{AgentEnd, AgentEventSummary};
 use crate::error::HostError;
 
 /// How often limits are looked at.
@@ -53,19 +53,19 @@ pub(super) struct Allowance {
 
 /// Why the host ended a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stopped {
+pub(super) enum PayloadStopCause {
     Timeout(Duration),
     Idle(Duration),
     Output(u64),
     Disk(DiskLimit),
     /// Of what the model may be asked for.
-    Spent(Limit),
+    Spent(BudgetLimit),
     /// The supervisor refused it and it did not leave.
     Supervised,
     Cancelled,
 }
 
-impl Stopped {
+impl PayloadStopCause {
     /// Name and value of the limit, for events.
     pub(super) fn limit(&self) -> (&'static str, String) {
         match self {
@@ -75,9 +75,9 @@ impl Stopped {
             Self::Disk(DiskLimit::Bytes) => ("disk_mb", "bytes on disk".into()),
             Self::Disk(DiskLimit::Files) => ("files", "number of files".into()),
             Self::Disk(DiskLimit::Full) => ("disk", "the file system is nearly full".into()),
-            Self::Spent(Limit::Requests) => ("rounds", "requests to the model".into()),
-            Self::Spent(Limit::Tokens) => ("tokens", "tokens of the model".into()),
-            Self::Spent(Limit::Cost) => ("cost", "money for the model".into()),
+            Self::Spent(BudgetLimit::Requests) => ("rounds", "requests to the model".into()),
+            Self::Spent(BudgetLimit::Tokens) => ("tokens", "tokens of the model".into()),
+            Self::Spent(BudgetLimit::Cost) => ("cost", "money for the model".into()),
             Self::Supervised => ("supervisor", "stopped for a person".into()),
             Self::Cancelled => ("cancelled", "by request".into()),
         }
@@ -85,41 +85,41 @@ impl Stopped {
 }
 
 /// How an attended payload ended.
-pub(super) struct Attended {
-    pub finished: Finished,
-    pub stopped: Option<Stopped>,
+pub(super) struct AttendedOutput {
+    pub finished: FinishedPayload,
+    pub stopped: Option<PayloadStopCause>,
     /// Why the model was about to be asked again when it was stopped, if it was.
     pub waits: Option<String>,
     /// What the native agent came to.
-    pub thought: Option<(Conversation, Ended)>,
+    pub thought: Option<(AgentConversation, TurnResult)>,
     /// What was heard from an agent that tells what it does.
-    pub heard: Option<Heard>,
+    pub heard: Option<AgentEventSummary>,
 }
 
-impl Attended {
+impl AttendedOutput {
     /// Whether an agent that thinks inside ended by itself and says that it is done.
     pub(super) fn is_done(&self) -> bool {
-        let said = self.heard.as_ref().is_some_and(|heard| heard.end == Some(End::Done));
-        self.stopped.is_none() && said && self.finished.ending == Ending::Code(0)
+        let said = self.heard.as_ref().is_some_and(|heard| heard.end == Some(AgentEnd::Done));
+        self.stopped.is_none() && said && self.finished.ending == PayloadEnding::Code(0)
     }
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Follows a payload to its end. `tell` says whether its lines become events.
     pub(super) fn attend(
         &mut self,
-        mut payload: Box<dyn Payload>,
-        thinking: Option<Thinking>,
+        mut payload: Box<dyn RunningPayload>,
+        thinking: Option<NativeRunHandle>,
         allowance: &Allowance,
         watched: &[std::path::PathBuf],
         log: &Path,
         tell: bool,
-    ) -> Result<Attended, HostError> {
+    ) -> Result<AttendedOutput, HostError> {
         let chunks = read_output(payload.as_mut());
         let file =
             File::options().create(true).append(true).open(log).map_err(HostError::io("create", log))?;
         let mut printed =
-            Printed::new(file, self.events.redactor().stream(), self.events.redactor().stream(), tell);
+            PrintedOutput::new(file, self.events.redactor().stream(), self.events.redactor().stream(), tell);
         if tell && self.foreign.reader.is_some() {
             printed.stdout.longest = MAX_EVENT;
         }
@@ -129,7 +129,7 @@ impl Run<'_> {
         let stopped = loop {
             match payload.wait(TICK) {
                 // An agent that is told so may end before anybody looks.
-                Ok(Some(_)) => break self.door_spent().map(Stopped::Spent),
+                Ok(Some(_)) => break self.door_spent().map(PayloadStopCause::Spent),
                 Ok(None) => {}
                 Err(refusal) => return Err(not_started(&refusal)),
             }
@@ -148,14 +148,14 @@ impl Run<'_> {
                 last_sign = Instant::now();
                 self.events.emit(body);
             }
-            for body in thinking.iter().flat_map(Thinking::news) {
+            for body in thinking.iter().flat_map(NativeRunHandle::news) {
                 waits = match &body {
-                    Body::ModelWaiting { reason, .. } => Some(reason.clone()),
+                    EventBody::ModelWaiting { reason, .. } => Some(reason.clone()),
                     _ => None,
                 };
                 self.events.emit(body);
             }
-            if thinking.as_ref().is_some_and(Thinking::stirred) {
+            if thinking.as_ref().is_some_and(NativeRunHandle::stirred) {
                 last_sign = Instant::now();
             }
             for body in if tell { self.door_news() } else { Vec::new() } {
@@ -167,27 +167,27 @@ impl Run<'_> {
             }
             let now = Instant::now();
             if self.cancel.is_cancelled() {
-                break Some(Stopped::Cancelled);
+                break Some(PayloadStopCause::Cancelled);
             } else if now >= allowance.deadline {
-                break Some(Stopped::Timeout(allowance.timeout));
+                break Some(PayloadStopCause::Timeout(allowance.timeout));
             } else if now - last_sign >= allowance.idle {
-                break Some(Stopped::Idle(allowance.idle));
+                break Some(PayloadStopCause::Idle(allowance.idle));
             } else if let Some(limit) = self.door_spent() {
-                break Some(Stopped::Spent(limit));
+                break Some(PayloadStopCause::Spent(limit));
             } else if tell && self.overstays() {
-                break Some(Stopped::Supervised);
+                break Some(PayloadStopCause::Supervised);
             } else if printed.bytes > allowance.output_bytes {
-                break Some(Stopped::Output(allowance.output_bytes));
+                break Some(PayloadStopCause::Output(allowance.output_bytes));
             } else if let Some(limit) = disk.broken(allowance.already, || payload.processes()) {
-                break Some(Stopped::Disk(limit));
+                break Some(PayloadStopCause::Disk(limit));
             }
         };
         if let Some(stopped) = &stopped {
             let (limit, value) = stopped.limit();
-            self.events.emit(Body::LimitHit { limit: limit.into(), value });
-            thinking.iter().for_each(Thinking::stop);
+            self.events.emit(EventBody::LimitHit { limit: limit.into(), value });
+            thinking.iter().for_each(NativeRunHandle::stop);
             // A flood or a full disk gets no time to go on.
-            if !matches!(stopped, Stopped::Disk(_) | Stopped::Output(_)) {
+            if !matches!(stopped, PayloadStopCause::Disk(_) | PayloadStopCause::Output(_)) {
                 payload.terminate();
                 let _ = wait_draining(payload.as_mut(), &chunks, GRACE);
             }
@@ -211,19 +211,19 @@ impl Run<'_> {
             (conversation, ended)
         });
         let heard = self.foreign.reader.take().filter(|_| tell).map(|reader| reader.heard().clone());
-        Ok(Attended { finished, stopped, waits, thought, heard })
+        Ok(AttendedOutput { finished, stopped, waits, thought, heard })
     }
 
-    fn tell(&mut self, lines: Vec<(Stream, String)>) {
+    fn tell(&mut self, lines: Vec<(OutputStream, String)>) {
         for (stream, text) in lines {
-            let reader = self.foreign.reader.as_mut().filter(|_| stream == Stream::Stdout);
+            let reader = self.foreign.reader.as_mut().filter(|_| stream == OutputStream::Stdout);
             match reader.and_then(|reader| reader.line(&text)) {
                 Some(bodies) => bodies.into_iter().for_each(|body| {
                     self.watched_hears(&body);
                     self.events.emit(body);
                 }),
                 None if self.foreign.garbage() > MAX_GARBAGE => {}
-                None => self.events.emit(Body::Output { stream, text: cut(text) }),
+                None => self.events.emit(EventBody::Output { stream, text: cut(text) }),
             }
         }
     }
@@ -238,8 +238,8 @@ fn cut(mut text: String) -> String {
 
 /// Waits for a payload that was asked to end, throwing away what it still prints.
 fn wait_draining(
-    payload: &mut dyn Payload,
-    chunks: &Receiver<(Stream, Vec<u8>)>,
+    payload: &mut dyn RunningPayload,
+    chunks: &Receiver<(OutputStream, Vec<u8>)>,
     limit: Duration,
 ) -> Option<()> {
     let deadline = Instant::now() + limit;
@@ -253,20 +253,20 @@ fn wait_draining(
 }
 
 /// The walls stood, but the command did not start.
-pub(super) fn not_started(refusal: &Refusal) -> HostError {
+pub(super) fn not_started(refusal: &LaunchRefusal) -> HostError {
     HostError::Walls { message: refusal.to_string(), hint: refusal.remedy().map(str::to_owned) }
 }
 
-pub(super) fn read_output(payload: &mut dyn Payload) -> Receiver<(Stream, Vec<u8>)> {
+pub(super) fn read_output(payload: &mut dyn RunningPayload) -> Receiver<(OutputStream, Vec<u8>)> {
     let (sender, receiver) = sync_channel(64);
     if let Some((stdout, stderr)) = payload.take_output() {
-        pump(stdout, Stream::Stdout, sender.clone());
-        pump(stderr, Stream::Stderr, sender);
+        pump(stdout, OutputStream::Stdout, sender.clone());
+        pump(stderr, OutputStream::Stderr, sender);
     }
     receiver
 }
 
-fn pump(mut from: Box<dyn Read + Send>, stream: Stream, to: SyncSender<(Stream, Vec<u8>)>) {
+fn pump(mut from: Box<dyn Read + Send>, stream: OutputStream, to: SyncSender<(OutputStream, Vec<u8>)>) {
     thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         while let Ok(n) = from.read(&mut buffer) {
@@ -278,31 +278,31 @@ fn pump(mut from: Box<dyn Read + Send>, stream: Stream, to: SyncSender<(Stream, 
 }
 
 /// Printed output on its way into the log and the events: redacted first, then cut into lines.
-pub(super) struct Printed {
+pub(super) struct PrintedOutput {
     log: File,
     pub(super) bytes: u64,
     /// Lines that may still be told.
     telling: u64,
-    stdout: Half,
-    stderr: Half,
+    stdout: OutputHalf,
+    stderr: OutputHalf,
 }
 
-struct Half {
+struct OutputHalf {
     redactor: RedactStream,
     line: Vec<u8>,
     longest: usize,
 }
 
-impl Printed {
+impl PrintedOutput {
     pub(super) fn new(log: File, stdout: RedactStream, stderr: RedactStream, tell: bool) -> Self {
-        let half = |redactor| Half { redactor, line: Vec::new(), longest: MAX_LINE };
+        let half = |redactor| OutputHalf { redactor, line: Vec::new(), longest: MAX_LINE };
         let telling = if tell { MAX_LINES } else { 0 };
         Self { log, bytes: 0, telling, stdout: half(stdout), stderr: half(stderr) }
     }
 
-    pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) -> Vec<(Stream, String)> {
+    pub(super) fn take(&mut self, stream: OutputStream, bytes: &[u8]) -> Vec<(OutputStream, String)> {
         self.bytes += bytes.len() as u64;
-        let half = if stream == Stream::Stdout { &mut self.stdout } else { &mut self.stderr };
+        let half = if stream == OutputStream::Stdout { &mut self.stdout } else { &mut self.stderr };
         let mut clean = Vec::with_capacity(bytes.len());
         half.redactor.push(bytes, &mut clean);
         let (lines, counted) = (half.lines(&clean, stream), half.longest == MAX_LINE);
@@ -310,19 +310,21 @@ impl Printed {
         if counted { self.told(lines) } else { lines }
     }
 
-    fn told(&mut self, mut lines: Vec<(Stream, String)>) -> Vec<(Stream, String)> {
+    fn told(&mut self, mut lines: Vec<(OutputStream, String)>) -> Vec<(OutputStream, String)> {
         let before = self.telling;
         lines.truncate(usize::try_from(before).unwrap_or(usize::MAX));
         self.telling -= lines.len() as u64;
         if before > 0 && self.telling == 0 {
-            lines.push((Stream::Stderr, "… further output is in evidence/agent.log only".to_owned()));
+            lines.push((OutputStream::Stderr, "… further output is in evidence/agent.log only".to_owned()));
         }
         lines
     }
 
-    pub(super) fn end(&mut self) -> Vec<(Stream, String)> {
+    pub(super) fn end(&mut self) -> Vec<(OutputStream, String)> {
         let mut all = Vec::new();
-        for (stream, half) in [(Stream::Stdout, &mut self.stdout), (Stream::Stderr, &mut self.stderr)] {
+        for (stream, half) in
+            [(OutputStream::Stdout, &mut self.stdout), (OutputStream::Stderr, &mut self.stderr)]
+        {
             let mut clean = Vec::new();
             half.redactor.flush(&mut clean);
             let _ = self.log.write_all(&clean);
@@ -336,8 +338,8 @@ impl Printed {
     }
 }
 
-impl Half {
-    fn lines(&mut self, bytes: &[u8], stream: Stream) -> Vec<(Stream, String)> {
+impl OutputHalf {
+    fn lines(&mut self, bytes: &[u8], stream: OutputStream) -> Vec<(OutputStream, String)> {
         let mut found = Vec::new();
         for part in bytes.split_inclusive(|b| *b == b'\n') {
             let room = self.longest.saturating_sub(self.line.len());

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use holon_core::digest::sha256;
 use holon_core::manifest::ContextFile;
 use holon_core::mode::builtin;
-use holon_core::prompt::{self, Compiled, ContextEntry, Layers, MAX_PROJECT};
+use holon_core::prompt::{self, CompiledPrompt, ContextEntry, MAX_PROJECT, PromptLayers};
 use holon_core::schema;
-use holon_core::spec::{Spec, WantedSchema};
+use holon_core::spec::{RequestedSchema, Spec};
 
-use super::Run;
-use crate::adapter::Kind;
+use super::ActiveRun;
+use crate::adapter::AdapterKind;
 use crate::error::HostError;
-use crate::given_spec::NamedPath;
 use crate::modes;
 use crate::plan::RunPlan;
+use crate::spec_source::NamedPath;
 use crate::store::{copy_tree, write_atomic};
 
 /// What agents are told that are processes: they hand over files, and end with a code.
@@ -32,7 +32,7 @@ pub(super) const OF_HOST: [&str; 2] = ["index.json", "repair.md"];
 /// Longest schema that is told in the prompt; a longer one is in the spec, which the agent has.
 const LONGEST_SCHEMA: usize = 16 * 1024;
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     pub(super) fn prepare(&mut self) -> Result<(), HostError> {
         let input = self.folder.input();
         let context = input.join("context");
@@ -61,7 +61,7 @@ impl Run<'_> {
 
 impl RunPlan {
     /// The prompts as the agent will get them; also what `--dry-run` shows.
-    pub fn prompts(&self, context: &[ContextEntry]) -> Result<Compiled, HostError> {
+    pub fn prompts(&self, context: &[ContextEntry]) -> Result<CompiledPrompt, HostError> {
         let project = modes::read_bounded(&self.workspace.join("AGENTS.md")).ok();
         let project = project.as_deref().map(|text| {
             let end =
@@ -74,7 +74,7 @@ impl RunPlan {
             Some(_) => format!("{}\n\n{}\n\n{own}", PROCESS.trim(), LAST_WORDS.trim()),
             None => PROCESS.to_owned(),
         };
-        let layers = Layers {
+        let layers = PromptLayers {
             common: builtin::common_prompt(),
             mode: &self.mode_prompt,
             // The native agent has words of its own.
@@ -83,7 +83,7 @@ impl RunPlan {
             goal: &goal,
             context,
         };
-        let compile = if self.agent.adapter.kind == Kind::Native {
+        let compile = if self.agent.adapter.kind == AdapterKind::Native {
             holon_agent::prompt::compile
         } else {
             prompt::compile
@@ -126,8 +126,8 @@ fn schemas_in_words(spec: &Spec) -> String {
     for artifact in &spec.output.artifacts {
         let schema = match &artifact.schema {
             None => continue,
-            Some(WantedSchema::Named(name)) => schema::compact(name).unwrap_or_default(),
-            Some(WantedSchema::Inline(keywords)) => serde_json::to_string(keywords).unwrap_or_default(),
+            Some(RequestedSchema::Named(name)) => schema::compact(name).unwrap_or_default(),
+            Some(RequestedSchema::Inline(keywords)) => serde_json::to_string(keywords).unwrap_or_default(),
         };
         let path = &artifact.path;
         text += &match schema.len() <= LONGEST_SCHEMA {

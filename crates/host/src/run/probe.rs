@@ -12,19 +12,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use holon_agent::{CheckRun, Checker, Checking};
+use holon_agent::{AgentCheckRun, CheckRunner, PendingCheck};
 use holon_git::Git;
-use holon_sandbox::diff::Options;
-use holon_sandbox::snapshot::Snapshot;
-use holon_sandbox::walls::{Ending, Job, Launcher};
+use holon_model::ModelCancel;
+use holon_sandbox::diff::CollectOptions;
+use holon_sandbox::isolation::{Launcher, PayloadEnding, SandboxJob};
+use holon_sandbox::snapshot::WorkspaceSnapshot;
 
-use super::Run;
-use super::beside::Following;
+use super::ActiveRun;
+use super::baseline_runner::PayloadFollowing;
+use super::change_watch::LIMITS;
 use super::check_tree::{CheckTree, CheckedChange, TreeKind, lay_original};
 use super::checks::said;
-use super::sight::LIMITS;
-use super::snapshot::{Stage, give};
-use crate::cancel::Cancel;
+use super::snapshot::{RunStage, give};
 use crate::error::HostError;
 
 /// Longest time for a check that an agent waits for: clients have no endless patience.
@@ -33,13 +33,13 @@ pub(super) const LIMIT: Duration = Duration::from_secs(120);
 const PRINTED: u64 = 1 << 20;
 
 /// A tree in which checks can run at any time.
-pub(super) struct Probe {
+pub(super) struct CheckProbe {
     tree: CheckTree,
-    job: Job,
+    job: SandboxJob,
     launcher: Launcher,
-    follow: Following,
+    follow: PayloadFollowing,
     /// What the agent writes to.
-    watched: Snapshot,
+    watched: WorkspaceSnapshot,
     git: Git,
     workspace: PathBuf,
     /// What was laid into the tree by the last check.
@@ -47,16 +47,26 @@ pub(super) struct Probe {
     log: PathBuf,
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// A probe for this agent; nothing where nobody wants a check, there is nothing to run, or nowhere.
-    pub(super) fn probe(&self, stage: &mut Stage, after_edits: bool, abort: &Cancel) -> Option<Probe> {
+    pub(super) fn probe(
+        &self,
+        stage: &mut RunStage,
+        after_edits: bool,
+        abort: &ModelCancel,
+    ) -> Option<CheckProbe> {
         let speaks = after_edits || self.plan.supervisor.level.speaks();
         let wanted = speaks && !self.plan.checking().is_empty();
         let git = stage.git.clone().filter(|_| wanted && self.checks_fit_beside(stage))?;
         self.make_probe(stage, git, abort).ok()
     }
 
-    fn make_probe(&self, stage: &mut Stage, git: Git, abort: &Cancel) -> Result<Probe, HostError> {
+    fn make_probe(
+        &self,
+        stage: &mut RunStage,
+        git: Git,
+        abort: &ModelCancel,
+    ) -> Result<CheckProbe, HostError> {
         let folder = self.folder.beside().join(format!("probe-{}", stage.attempts));
         let left = folder.join("output");
         fs::create_dir_all(&left).map_err(HostError::io("create", &left))?;
@@ -65,11 +75,11 @@ impl Run<'_> {
         let watched = stage.snapshot.clone();
         let mut tree = self.check_tree_in(&folder.join("tree"), stage, &ground.identity)?;
         let job = tree.on(stage, |stage| self.check_job(stage, "", ground, &left));
-        Ok(Probe {
+        Ok(CheckProbe {
             tree,
             job,
             launcher: self.host.launcher.clone(),
-            follow: Following {
+            follow: PayloadFollowing {
                 redactor: self.events.redactor().clone(),
                 allowance: self.allowance(stage, Instant::now()),
                 folder,
@@ -84,9 +94,9 @@ impl Run<'_> {
     }
 }
 
-impl Probe {
+impl CheckProbe {
     /// Runs a check on what the agent has done so far; nothing when that cannot be.
-    pub(super) fn run(&mut self, command: &str, limit: Duration) -> Option<CheckRun> {
+    pub(super) fn run(&mut self, command: &str, limit: Duration) -> Option<AgentCheckRun> {
         let began = Instant::now();
         self.lay().ok()?;
         self.tree.renew(&mut self.job).ok()?;
@@ -97,17 +107,17 @@ impl Probe {
         let mut printed = Vec::new();
         File::open(&self.log).ok()?.take(PRINTED).read_to_end(&mut printed).ok()?;
         let exit = match ending {
-            Ending::Code(code) => Some(code),
-            Ending::Signal(_) | Ending::Killed => None,
+            PayloadEnding::Code(code) => Some(code),
+            PayloadEnding::Signal(_) | PayloadEnding::Killed => None,
         };
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let output = String::from_utf8_lossy(&printed).into_owned();
-        Some(CheckRun { exit, output, failing: said(&self.log), duration_ms })
+        Some(AgentCheckRun { exit, output, failing: said(&self.log), duration_ms })
     }
 
     /// Puts what the agent changed into the tree, and what it no longer changes back.
     fn lay(&mut self) -> Result<(), HostError> {
-        let changes = self.watched.clone().changes(&Options { git: &self.git, limits: LIMITS })?;
+        let changes = self.watched.clone().changes(&CollectOptions { git: &self.git, limits: LIMITS })?;
         let now: BTreeSet<PathBuf> = changes.entries.iter().map(|change| change.path.clone()).collect();
         for path in self.laid.difference(&now) {
             lay_original(self.tree.snapshot(), &self.workspace, path)?;
@@ -121,19 +131,19 @@ impl Probe {
 
 /// A probe that the native agent waits for, on threads of its own.
 pub(super) struct NativeProbe {
-    probe: Arc<Mutex<Probe>>,
+    probe: Arc<Mutex<CheckProbe>>,
     busy: Arc<AtomicBool>,
 }
 
 impl NativeProbe {
     /// `busy` says whether it runs something.
-    pub(super) fn new(probe: Probe, busy: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(probe: CheckProbe, busy: Arc<AtomicBool>) -> Self {
         Self { probe: Arc::new(Mutex::new(probe)), busy }
     }
 }
 
-impl Checker for NativeProbe {
-    fn run<'a>(&'a self, command: &'a str, limit: Duration) -> Checking<'a> {
+impl CheckRunner for NativeProbe {
+    fn run<'a>(&'a self, command: &'a str, limit: Duration) -> PendingCheck<'a> {
         let (probe, busy, command) = (Arc::clone(&self.probe), Arc::clone(&self.busy), command.to_owned());
         let running = tokio::task::spawn_blocking(move || {
             busy.store(true, Ordering::Relaxed);

@@ -1,27 +1,32 @@
 //! What an agent that ends by asking a person wants to know, so that whoever looks at the manifest can answer.
 
-use holon_core::event::{Body, Event, Stream};
-use holon_core::manifest::Claim;
+use holon_core::event::{EventBody, OutputStream, RunEvent};
+use holon_core::manifest::AdapterClaim;
 
-use super::Run;
-use super::snapshot::Stage;
-use super::verdict::Verdict;
+use super::ActiveRun;
+use super::snapshot::RunStage;
+use super::verdict::RunVerdict;
 
 /// Longest question that is kept.
 const MOST_CHARS: usize = 4_000;
 /// How much of what it printed last stands for a question it wrote nowhere.
 const LAST_LINES: usize = 20;
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Keeps the question, and says its first line where the outcome is explained. Who ends with 2 and asks nothing has
     /// met an error: shells end like that too.
-    pub(super) fn note_question(&mut self, stage: &Stage, claim: Option<&Claim>, verdict: &mut Verdict) {
+    pub(super) fn note_question(
+        &mut self,
+        stage: &RunStage,
+        claim: Option<&AdapterClaim>,
+        verdict: &mut RunVerdict,
+    ) {
         if !verdict.asks_person {
             self.manifest.metadata.question = None;
             return;
         }
         let Some(text) = self.question(stage, claim) else {
-            verdict.asks_person = claim.is_some_and(Claim::needs_human);
+            verdict.asks_person = claim.is_some_and(AdapterClaim::needs_human);
             return;
         };
         let first = text.lines().next().unwrap_or_default().to_owned();
@@ -34,7 +39,7 @@ impl Run<'_> {
     }
 
     /// Its question: from its own manifest, its last words, its summary, or what it printed last on standard output.
-    fn question(&self, stage: &Stage, claim: Option<&Claim>) -> Option<String> {
+    fn question(&self, stage: &RunStage, claim: Option<&AdapterClaim>) -> Option<String> {
         let last = stage.last.as_ref();
         let claimed = claim.and_then(|claim| claim.question.clone().or_else(|| claim.error.clone()));
         let thought = || last?.thought.as_ref().map(|(_, ended)| ended.text.clone());
@@ -59,10 +64,12 @@ impl Run<'_> {
 /// The last lines the agent printed on standard output since it was started the last time.
 fn last_printed(events: &str) -> String {
     let mut lines = Vec::new();
-    for event in events.lines().filter_map(|line| serde_json::from_str::<Event>(line).ok()) {
+    for event in events.lines().filter_map(|line| serde_json::from_str::<RunEvent>(line).ok()) {
         match event.body {
-            Body::AgentStarted { .. } => lines.clear(),
-            Body::Output { stream: Stream::Stdout, text } if !text.trim().is_empty() => lines.push(text),
+            EventBody::AgentStarted { .. } => lines.clear(),
+            EventBody::Output { stream: OutputStream::Stdout, text } if !text.trim().is_empty() => {
+                lines.push(text)
+            }
             _ => {}
         }
     }
@@ -78,12 +85,16 @@ mod tests {
     #[test]
     fn the_end_of_what_was_printed_is_taken() {
         let run = RunId::from_parts(0, [0; 4]);
-        let line = |body: Body| Event { seq: 1, at: String::new(), run: run.clone(), body }.to_line();
-        let said = |stream, text: &str| line(Body::Output { stream, text: text.into() });
-        let first = [said(Stream::Stdout, "old"), line(Body::AgentStarted { attempt: 2 })];
-        let then = [said(Stream::Stdout, "a"), said(Stream::Stderr, "oops"), said(Stream::Stdout, "b")];
+        let line = |body: EventBody| RunEvent { seq: 1, at: String::new(), run: run.clone(), body }.to_line();
+        let said = |stream, text: &str| line(EventBody::Output { stream, text: text.into() });
+        let first = [said(OutputStream::Stdout, "old"), line(EventBody::AgentStarted { attempt: 2 })];
+        let then = [
+            said(OutputStream::Stdout, "a"),
+            said(OutputStream::Stderr, "oops"),
+            said(OutputStream::Stdout, "b"),
+        ];
         assert_eq!(last_printed(&first.iter().chain(&then).cloned().collect::<Vec<_>>().join("\n")), "a\nb");
-        let many: Vec<String> = (0..50).map(|n| said(Stream::Stdout, &n.to_string())).collect();
+        let many: Vec<String> = (0..50).map(|n| said(OutputStream::Stdout, &n.to_string())).collect();
         assert!(last_printed(&many.join("\n")).starts_with("30\n"));
         assert_eq!(last_printed("no event"), "");
     }

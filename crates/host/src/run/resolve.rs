@@ -4,40 +4,40 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use holon_core::config::Config as Configured;
+use holon_core::config::ResolvedConfig;
 use holon_core::manifest::Manifest;
-use holon_core::mode::{Network, Origin, Overrides, Profile};
+use holon_core::mode::{NetworkReach, Profile, RunOverrides, ValueOrigin};
 use holon_core::prompt::MAX_GOAL;
 use holon_core::redact::Redactor;
 use holon_core::scope::PathSet;
 use holon_core::spec::Spec;
-use holon_sandbox::fallback::Choice;
-use holon_sandbox::snapshot::StrategyChoice;
+use holon_sandbox::fallback::SandboxChoice;
+use holon_sandbox::snapshot::SnapshotStrategyChoice;
 
 use super::Host;
 use super::foreign;
 use super::out::checked_out;
-use crate::adapter::{self, Agent, Kind};
+use crate::adapter::{self, AdapterKind, ResolvedAgent};
 use crate::config;
 use crate::effect;
 use crate::error::HostError;
-use crate::given_spec::{GivenSpec, NamedPath};
 use crate::model::ModelRules;
 use crate::modes;
 use crate::plan::{BreakerLimits, PLAN_VERSION, PlannedCassette, PlannedValue, PlannedWork, RunPlan};
 use crate::request::RunRequest;
 use crate::servers;
-use crate::supervision::{self, Wishes};
+use crate::spec_source::{NamedPath, SourcedSpec};
+use crate::supervision::{self, SupervisionSources};
 
 /// What to tell somebody whose goal is not handed on as it was given.
 pub const CREDENTIAL_IN_GOAL: &str =
     "the goal held what looks like a credential; it was taken out, since agents see none";
 
 pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, HostError> {
-    let (given, mut warnings) = GivenSpec::of(request)?;
+    let (given, mut warnings) = SourcedSpec::of(request)?;
     let workspace = workspace(request, given.as_ref())?;
     let given = given.map(|given| given.settled(request, &workspace)).transpose()?;
-    let mut context = given.as_ref().map(GivenSpec::context).transpose()?.unwrap_or_default();
+    let mut context = given.as_ref().map(SourcedSpec::context).transpose()?.unwrap_or_default();
     let mut spec = with_goal(given.map(|given| given.spec), request)?;
     let redactor = Redactor::new(host.secrets.iter().map(|(name, value)| (name, value)));
     let goal = redactor.redact_str(&spec.goal.description);
@@ -117,10 +117,10 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
         ));
     }
     let check_reports = [spec.constraints.check_reports.clone(), request.check_reports.clone()].concat();
-    holon_checks::ReportPlaces::of("", &check_reports).map_err(|wrong| {
+    holon_checks::ReportLocations::of("", &check_reports).map_err(|wrong| {
         HostError::usage(wrong.to_string(), "give one such as `reports/*.xml`, relative to the workspace")
     })?;
-    let supervised = supervision::settle(&Wishes {
+    let supervised = supervision::settle(&SupervisionSources {
         configuration: &configuration,
         env: &*host.env,
         spec: spec.constraints.supervisor,
@@ -176,7 +176,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
         workspace,
     };
     plan.sources = sources(&plan, request);
-    let native = plan.agent.adapter.kind == Kind::Native;
+    let native = plan.agent.adapter.kind == AdapterKind::Native;
     let gateway =
         plan.agent.adapter.model.as_ref().is_some_and(|model| !model.on_request || plan.names_model());
     if native || gateway {
@@ -202,7 +202,7 @@ fn absolute(path: &Path) -> Result<PathBuf, HostError> {
 }
 
 /// What the configuration says about the mode's models; a mode that is switched off cannot be used.
-fn models(configured: &Configured, profile: &Profile) -> Result<ModelRules, HostError> {
+fn models(configured: &ResolvedConfig, profile: &Profile) -> Result<ModelRules, HostError> {
     let name = config::name_of_mode(&profile.name);
     let rules = ModelRules::of(configured, name);
     if !rules.mode.enabled {
@@ -230,10 +230,10 @@ fn with_goal(spec: Option<Spec>, request: &RunRequest) -> Result<Spec, HostError
     Ok(spec)
 }
 
-fn workspace(request: &RunRequest, spec: Option<&GivenSpec>) -> Result<PathBuf, HostError> {
+fn workspace(request: &RunRequest, spec: Option<&SourcedSpec>) -> Result<PathBuf, HostError> {
     let given = match &request.workspace {
         Some(flag) => flag.clone(),
-        None => spec.map(GivenSpec::workspace).transpose()?.flatten().unwrap_or_else(|| PathBuf::from(".")),
+        None => spec.map(SourcedSpec::workspace).transpose()?.flatten().unwrap_or_else(|| PathBuf::from(".")),
     };
     readable_folder(&given)
 }
@@ -254,25 +254,25 @@ pub(super) fn readable_folder(given: &Path) -> Result<PathBuf, HostError> {
 /// Spec first, then flags; each can only narrow, except for the flags made to widen.
 fn narrow(profile: Profile, request: &RunRequest, spec: &Spec) -> Result<Profile, HostError> {
     let wanted = spec.output.artifacts.iter().map(|a| (a.path.clone(), a.required)).collect();
-    let from_spec = Overrides {
+    let from_spec = RunOverrides {
         timeout: spec.constraints.timeout,
         rounds: spec.constraints.max_steps,
         cost_usd: spec.constraints.max_cost_usd,
         network: spec.constraints.network,
         artifacts: wanted,
-        ..Overrides::default()
+        ..RunOverrides::default()
     };
     let file = request.spec.as_ref().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut profile = profile.narrowed(&from_spec, &Origin::Spec { file })?;
+    let mut profile = profile.narrowed(&from_spec, &ValueOrigin::Spec { file })?;
     let flags = [
-        ("--timeout", Overrides { timeout: request.timeout, ..Overrides::default() }),
-        ("--idle-timeout", Overrides { idle_timeout: request.idle_timeout, ..Overrides::default() }),
-        ("--max-rounds", Overrides { rounds: request.max_rounds, ..Overrides::default() }),
-        ("--max-cost", Overrides { cost_usd: request.max_cost_usd, ..Overrides::default() }),
-        ("--max-output", Overrides { output_mb: request.max_output_mb, ..Overrides::default() }),
+        ("--timeout", RunOverrides { timeout: request.timeout, ..RunOverrides::default() }),
+        ("--idle-timeout", RunOverrides { idle_timeout: request.idle_timeout, ..RunOverrides::default() }),
+        ("--max-rounds", RunOverrides { rounds: request.max_rounds, ..RunOverrides::default() }),
+        ("--max-cost", RunOverrides { cost_usd: request.max_cost_usd, ..RunOverrides::default() }),
+        ("--max-output", RunOverrides { output_mb: request.max_output_mb, ..RunOverrides::default() }),
     ];
     for (flag, overrides) in flags {
-        profile = profile.narrowed(&overrides, &Origin::Flag { flag: flag.into() })?;
+        profile = profile.narrowed(&overrides, &ValueOrigin::Flag { flag: flag.into() })?;
     }
     if request.allow_writes {
         profile = profile.with_writes()?;
@@ -284,8 +284,8 @@ fn narrow(profile: Profile, request: &RunRequest, spec: &Spec) -> Result<Profile
 }
 
 /// `--network` is made to choose; a mode that promises no change still refuses the host's network.
-fn with_network(mut profile: Profile, network: Network) -> Result<Profile, HostError> {
-    if network == Network::Host && profile.promises_no_change() {
+fn with_network(mut profile: Profile, network: NetworkReach) -> Result<Profile, HostError> {
+    if network == NetworkReach::Host && profile.promises_no_change() {
         return Err(HostError::usage(
             format!(
                 "mode {} promises that nothing changes, so it cannot use the host's network",
@@ -295,16 +295,16 @@ fn with_network(mut profile: Profile, network: Network) -> Result<Profile, HostE
         ));
     }
     profile.network = network;
-    profile.origins.insert("network.tools".into(), Origin::Flag { flag: "--network".into() });
+    profile.origins.insert("network.tools".into(), ValueOrigin::Flag { flag: "--network".into() });
     Ok(profile)
 }
 
-fn walls_for(request: &RunRequest, agent: &Agent) -> Result<Choice, HostError> {
-    let container = agent.adapter.kind == Kind::Image || agent.image.is_some();
+fn walls_for(request: &RunRequest, agent: &ResolvedAgent) -> Result<SandboxChoice, HostError> {
+    let container = agent.adapter.kind == AdapterKind::Image || agent.image.is_some();
     match (request.sandbox, container) {
-        (Choice::Auto, true) => Ok(Choice::Oci),
-        (Choice::Oci, true) => Ok(Choice::Oci),
-        (Choice::Oci, false) => Err(HostError::usage(
+        (SandboxChoice::Auto, true) => Ok(SandboxChoice::Oci),
+        (SandboxChoice::Oci, true) => Ok(SandboxChoice::Oci),
+        (SandboxChoice::Oci, false) => Err(HostError::usage(
             "--sandbox oci needs an image that holds the agent or its interpreter",
             "name one with --image",
         )),
@@ -312,7 +312,7 @@ fn walls_for(request: &RunRequest, agent: &Agent) -> Result<Choice, HostError> {
             let message = format!("an image cannot run with --sandbox {}", choice.name());
             Err(HostError::usage(message, "use --sandbox oci, or leave --sandbox out"))
         }
-        (Choice::None, false) if !request.accept_no_isolation => Err(HostError::usage(
+        (SandboxChoice::None, false) if !request.accept_no_isolation => Err(HostError::usage(
             "--sandbox none takes all walls away: the agent could change anything you can",
             "add --i-accept-no-isolation if that is what you want",
         )),
@@ -365,7 +365,7 @@ pub(super) fn describe(plan: &RunPlan, manifest: &mut Manifest) {
     meta.adapter.clone_from(&plan.agent.adapter.name);
     foreign::describe(&plan.agent, &plan.profile, manifest);
     let meta = &mut manifest.metadata;
-    if plan.accept_no_isolation && plan.sandbox == Choice::None {
+    if plan.accept_no_isolation && plan.sandbox == SandboxChoice::None {
         meta.accepted.push("no isolation (--i-accept-no-isolation)".into());
     }
     if plan.tests_may_change {
@@ -408,7 +408,7 @@ fn sources(plan: &RunPlan, request: &RunRequest) -> Vec<PlannedValue> {
         row(
             "sandbox",
             plan.sandbox.name().to_owned(),
-            flag_or(request.sandbox != Choice::Auto, "flag --sandbox", "default"),
+            flag_or(request.sandbox != SandboxChoice::Auto, "flag --sandbox", "default"),
         ),
     ];
     if let Some(out) = &plan.out {
@@ -454,7 +454,7 @@ fn asked_rows(plan: &RunPlan, request: &RunRequest) -> Vec<PlannedValue> {
     }
     for (asked, name, value, flag) in [
         (
-            plan.snapshot != StrategyChoice::Auto,
+            plan.snapshot != SnapshotStrategyChoice::Auto,
             "snapshot",
             format!("{:?}", plan.snapshot).to_lowercase(),
             "flag --snapshot",

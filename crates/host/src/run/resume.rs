@@ -1,31 +1,31 @@
 //! Going on with a run that ended before its work was done: stopped for a person, cut short, or killed.
 
-use holon_agent::supervise::Checkpoint;
+use holon_agent::supervise::RunCheckpoint;
 use holon_core::ids::RunId;
-use holon_core::outcome::Outcome;
+use holon_core::outcome::RunOutcome;
 
 use super::Host;
-use super::again::StoredRun;
-use super::carry::Carry;
+use super::carried_changes::CarriedChanges;
 use super::checkpoints;
 use super::out::checked_out;
+use super::replay::StoredRun;
 use crate::error::HostError;
 use crate::plan::{PlannedCassette, RunContinuation, RunPlan};
 use crate::store::RunFolder;
 
 /// What a run goes on from.
-pub(super) struct Resumed {
-    pub checkpoint: Checkpoint,
-    pub carry: Carry,
+pub(super) struct ResumedRun {
+    pub checkpoint: RunCheckpoint,
+    pub carry: CarriedChanges,
     /// What the agent is told first.
     pub message: String,
 }
 
-impl Resumed {
+impl ResumedRun {
     /// Reads what the run before left.
     pub(super) fn of(before: &RunContinuation) -> Result<Self, HostError> {
         let checkpoint = checkpoints::load(&before.folder, before.run.as_str())?;
-        let carry = Carry::of(&before.folder).ok_or_else(|| nothing_kept(&before.run))?;
+        let carry = CarriedChanges::of(&before.folder).ok_or_else(|| nothing_kept(&before.run))?;
         Ok(Self { checkpoint, carry, message: before.message.clone() })
     }
 }
@@ -47,7 +47,7 @@ impl Host {
         }
         folder.mark_interrupted()?;
         let manifest = folder.manifest();
-        if manifest.as_ref().is_some_and(|manifest| manifest.outcome == Outcome::Success) {
+        if manifest.as_ref().is_some_and(|manifest| manifest.outcome == RunOutcome::Success) {
             return Err(HostError::run(
                 format!("run {} has done its work", record.id),
                 "start a new one with --goal; `holon runs apply` brings its patch in",
@@ -68,7 +68,7 @@ impl Host {
         let why = manifest.and_then(|manifest| manifest.error).map(|error| error.message);
         let (run, folder) = (record.id.clone(), folder.path().to_owned());
         let goes_on = RunContinuation { run, folder, message: opening(why.as_deref(), message) };
-        let Resumed { checkpoint, carry, .. } = Resumed::of(&goes_on)?;
+        let ResumedRun { checkpoint, carry, .. } = ResumedRun::of(&goes_on)?;
         let outdated = carry.outdated(&record.workspace);
         if !outdated.is_empty() {
             return Err(HostError::run(

@@ -4,25 +4,25 @@ use std::fs;
 use std::time::Instant;
 
 use holon_core::digest::sha256;
-use holon_core::event::Body;
-use holon_core::manifest::{Artifact, ErrorInfo, Phase, PhaseTiming};
-use holon_core::outcome::Outcome;
+use holon_core::event::EventBody;
+use holon_core::manifest::{ArtifactRecord, ErrorInfo, PhaseTiming, RunPhase};
+use holon_core::outcome::RunOutcome;
 use holon_core::redact::Redactor;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::apply::{Applied, apply};
-use super::verdict::Verdict;
-use super::{Finished, Run};
+use super::apply::{AppliedRun, apply};
+use super::verdict::RunVerdict;
+use super::{ActiveRun, FinishedRun};
 use crate::error::HostError;
 use crate::release;
 use crate::store::{copy_last_events, copy_out, write_durable};
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Writes the manifest whatever happened before, copies the artifacts out, and ends the run.
-    pub(super) fn seal(mut self, mut verdict: Verdict) -> Finished {
+    pub(super) fn seal(mut self, mut verdict: RunVerdict) -> FinishedRun {
         let began = Instant::now();
-        self.events.emit(Body::PhaseStarted { phase: Phase::Seal });
+        self.events.emit(EventBody::PhaseStarted { phase: RunPhase::Seal });
         self.beside = None;
         self.keep_left();
         if !self.plan.keep {
@@ -42,7 +42,7 @@ impl Run<'_> {
             out = None;
             let message = format!("the artifacts could not be copied to {}: {e}", dir.display());
             let place = format!("they are in {}", self.folder.output().display());
-            verdict.worsen(Outcome::Failure, ErrorInfo::new("out", message).with_hint(place));
+            verdict.worsen(RunOutcome::Failure, ErrorInfo::new("out", message).with_hint(place));
             self.conclude(&verdict, began);
             written = self.write_manifest();
         }
@@ -55,14 +55,18 @@ impl Run<'_> {
             // Left unfinished, the next start finds the run and gives it the manifest it could not get now.
             Err(e) => {
                 let error = ErrorInfo::new(e.kind(), format!("the manifest could not be written: {e}"));
-                verdict.worsen(Outcome::Failure, ErrorInfo { hint: e.hint(), ..error });
+                verdict.worsen(RunOutcome::Failure, ErrorInfo { hint: e.hint(), ..error });
                 self.conclude(&verdict, began);
             }
         }
         let applied = self.apply_if_asked();
         let duration_ms = began.elapsed().as_millis() as u64;
-        self.events.emit(Body::PhaseFinished { phase: Phase::Seal, duration_ms, ok: self.record.finished });
-        self.events.emit(Body::RunFinished {
+        self.events.emit(EventBody::PhaseFinished {
+            phase: RunPhase::Seal,
+            duration_ms,
+            ok: self.record.finished,
+        });
+        self.events.emit(EventBody::RunFinished {
             status: self.manifest.status,
             outcome: self.manifest.outcome,
             exit_code: self.manifest.exit_code,
@@ -71,12 +75,12 @@ impl Run<'_> {
         if let Some(out) = &out {
             copy_last_events(&self.folder, out);
         }
-        Finished { folder: self.folder.path().to_owned(), manifest: self.manifest, out, applied }
+        FinishedRun { folder: self.folder.path().to_owned(), manifest: self.manifest, out, applied }
     }
 
-    fn conclude(&mut self, verdict: &Verdict, began: Instant) {
+    fn conclude(&mut self, verdict: &RunVerdict, began: Instant) {
         let seal = PhaseTiming { duration_ms: began.elapsed().as_millis() as u64, ok: true };
-        self.manifest.phases.insert(Phase::Seal, seal);
+        self.manifest.phases.insert(RunPhase::Seal, seal);
         self.manifest.duration_ms = self.began.elapsed().as_millis() as u64;
         self.manifest.conclude(verdict.status, verdict.outcome);
         self.manifest.error = verdict.error.clone();
@@ -113,7 +117,7 @@ impl Run<'_> {
             return;
         }
         let problems = if bytes.is_none() { vec!["no patch was delivered".to_owned()] } else { Vec::new() };
-        self.manifest.artifacts.push(Artifact {
+        self.manifest.artifacts.push(ArtifactRecord {
             path: "diff.patch".into(),
             sha256: bytes.as_deref().map(sha256),
             bytes: bytes.as_ref().map_or(0, |b| b.len() as u64),
@@ -123,7 +127,7 @@ impl Run<'_> {
         });
     }
 
-    fn apply_if_asked(&mut self) -> Option<Result<Applied, HostError>> {
+    fn apply_if_asked(&mut self) -> Option<Result<AppliedRun, HostError>> {
         let asked = self.plan.apply && self.plan.profile.access.delivers();
         if !asked || !release::applies_by_itself(&self.folder) {
             return None;

@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use holon_core::mode::Exposure;
+use holon_core::mode::HostMountSetting;
 use holon_git::Git;
-use holon_sandbox::backend::Backend;
+use holon_sandbox::backend::SandboxBackend;
 use holon_sandbox::diff::tree_digest;
 use holon_sandbox::disk::{self, DiskLimits};
-use holon_sandbox::expose::{self, Exposed};
-use holon_sandbox::mount::Source;
-use holon_sandbox::snapshot::{self, OriginalsKeeper, Snapshot, StrategyChoice};
-use holon_sandbox::walls::Identity;
+use holon_sandbox::host_mounts::{self, HostMounts};
+use holon_sandbox::isolation::PayloadIdentity;
+use holon_sandbox::mount::MountSource;
+use holon_sandbox::snapshot::{self, OriginalsSaver, SnapshotStrategyChoice, WorkspaceSnapshot};
 
-use super::Run;
-use super::output::Attended;
+use super::ActiveRun;
+use super::output::AttendedOutput;
 use crate::error::HostError;
 
 /// What execution, collection and checks share.
-pub(crate) struct Stage {
-    pub identity: Identity,
-    pub backend: Box<dyn Backend>,
-    pub snapshot: Snapshot,
-    pub exposed: Exposed,
+pub(crate) struct RunStage {
+    pub identity: PayloadIdentity,
+    pub backend: Box<dyn SandboxBackend>,
+    pub snapshot: WorkspaceSnapshot,
+    pub exposed: HostMounts,
     /// Private home inside the run's layers.
     pub home: PathBuf,
     /// When the agent's time, repair round included, is over.
@@ -36,16 +36,16 @@ pub(crate) struct Stage {
     /// How many times the agent was started.
     pub attempts: u32,
     /// How the last start ended.
-    pub last: Option<Attended>,
+    pub last: Option<AttendedOutput>,
     /// Digest of the whole workspace before, with `--verify full`.
     pub before: Option<String>,
     /// What makes the patch, in modes that can have one.
     pub git: Option<Git>,
     /// What keeps the originals of files that people may change meanwhile.
-    pub originals: RefCell<Option<OriginalsKeeper>>,
+    pub originals: RefCell<Option<OriginalsSaver>>,
 }
 
-impl Stage {
+impl RunStage {
     pub(super) fn time_left(&self) -> bool {
         Instant::now() < self.deadline
     }
@@ -53,7 +53,7 @@ impl Stage {
     /// Makes the writable layers over package caches mountable once more.
     pub(super) fn renew_caches(&mut self) -> Result<(), HostError> {
         for mount in &mut self.exposed.mounts {
-            if let Source::Overlay(overlay) = &mut mount.source {
+            if let MountSource::Overlay(overlay) = &mut mount.source {
                 let path = overlay.work.clone().unwrap_or_default();
                 overlay.renew(self.identity.owner()).map_err(HostError::io("renew", &path))?;
             }
@@ -62,13 +62,13 @@ impl Stage {
     }
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     pub(super) fn take_snapshot(
         &mut self,
-        backend: Box<dyn Backend>,
-        git: Option<JoinHandle<Result<Git, holon_git::Error>>>,
-    ) -> Result<Stage, HostError> {
-        let identity = Identity::for_run(self.record.id.as_str());
+        backend: Box<dyn SandboxBackend>,
+        git: Option<JoinHandle<Result<Git, holon_git::GitError>>>,
+    ) -> Result<RunStage, HostError> {
+        let identity = PayloadIdentity::for_run(self.record.id.as_str());
         let before = if self.plan.verify_full { Some(self.whole_digest()?) } else { None };
         let home = self.folder.layers().join("home");
         for folder in [&home, &self.folder.left()] {
@@ -82,10 +82,10 @@ impl Run<'_> {
         let git = git.and_then(|thread| thread.join().ok()).transpose()?;
         let timeout = self.plan.profile.limits.timeout.get();
         let originals = match self.plan.profile.access.delivers() {
-            true => OriginalsKeeper::start(&snapshot)?,
+            true => OriginalsSaver::start(&snapshot)?,
             false => None,
         };
-        let mut stage = Stage {
+        let mut stage = RunStage {
             originals: RefCell::new(originals),
             already: snapshot.written().map(disk::measure).unwrap_or(DiskLimits { bytes: 0, files: 0 }),
             deadline: Instant::now() + timeout,
@@ -106,10 +106,10 @@ impl Run<'_> {
     /// Takes the snapshot in the way this backend can show it.
     pub(super) fn snapshot_for(
         &mut self,
-        backend: &dyn Backend,
-        identity: &Identity,
-        choice: StrategyChoice,
-    ) -> Result<Snapshot, HostError> {
+        backend: &dyn SandboxBackend,
+        identity: &PayloadIdentity,
+        choice: SnapshotStrategyChoice,
+    ) -> Result<WorkspaceSnapshot, HostError> {
         self.snapshot_in(&self.folder.layers(), backend, identity, choice)
     }
 
@@ -117,16 +117,16 @@ impl Run<'_> {
     pub(super) fn snapshot_in(
         &self,
         layers: &Path,
-        backend: &dyn Backend,
-        identity: &Identity,
-        choice: StrategyChoice,
-    ) -> Result<Snapshot, HostError> {
+        backend: &dyn SandboxBackend,
+        identity: &PayloadIdentity,
+        choice: SnapshotStrategyChoice,
+    ) -> Result<WorkspaceSnapshot, HostError> {
         let choice = match choice {
             // Without a private root the original would be reachable: the agent works on a copy, always.
-            StrategyChoice::Auto if !backend.private_root() => StrategyChoice::Reflink,
+            SnapshotStrategyChoice::Auto if !backend.private_root() => SnapshotStrategyChoice::Reflink,
             other => other,
         };
-        Ok(snapshot::take(&snapshot::Request {
+        Ok(snapshot::take(&snapshot::SnapshotRequest {
             workspace: &self.plan.workspace,
             run_dir: layers,
             access: &self.plan.profile.access,
@@ -140,10 +140,10 @@ impl Run<'_> {
     /// Finds the toolchains and caches to show; a second call, for other walls, starts afresh.
     pub(super) fn expose(
         &mut self,
-        snapshot: &Snapshot,
-        identity: &Identity,
+        snapshot: &WorkspaceSnapshot,
+        identity: &PayloadIdentity,
         overlays: bool,
-    ) -> Result<Exposed, HostError> {
+    ) -> Result<HostMounts, HostError> {
         let exposed = self.expose_in(&self.folder.layers(), snapshot, identity, overlays)?;
         for note in exposed.notes.clone() {
             self.warn(note);
@@ -155,10 +155,10 @@ impl Run<'_> {
     pub(super) fn expose_in(
         &self,
         layers: &Path,
-        snapshot: &Snapshot,
-        identity: &Identity,
+        snapshot: &WorkspaceSnapshot,
+        identity: &PayloadIdentity,
         overlays: bool,
-    ) -> Result<Exposed, HostError> {
+    ) -> Result<HostMounts, HostError> {
         let wanted: Vec<&str> = self.plan.agent.adapter.toolchains.iter().map(String::as_str).collect();
         let expose = &self.plan.profile.expose;
         let home = self.host.places.home.as_deref();
@@ -166,24 +166,24 @@ impl Run<'_> {
         let layers = layers.join("exposed");
         snapshot::remove_tree(&layers).map_err(HostError::io("remove", &layers))?;
         fs::create_dir(&layers).map_err(HostError::io("create", &layers))?;
-        expose::find(&expose::Request {
+        host_mounts::find(&host_mounts::HostMountRequest {
             workspace: &self.plan.workspace,
             home,
             env: &*self.host.env,
-            toolchains: expose.toolchains == Exposure::Auto,
-            caches: expose.caches == Exposure::Auto,
+            toolchains: expose.toolchains == HostMountSetting::Auto,
+            caches: expose.caches == HostMountSetting::Auto,
             extra_paths: &extra,
             run_dir: &layers,
             owner: identity.owner(),
             wanted: &wanted,
             workspace_writable: snapshot.access().writable(),
-            offline: self.plan.profile.network != holon_core::mode::Network::Host,
+            offline: self.plan.profile.network != holon_core::mode::NetworkReach::Host,
             overlays,
         })
         .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })
     }
 
-    pub(super) fn note_snapshot(&mut self, stage: &mut Stage) {
+    pub(super) fn note_snapshot(&mut self, stage: &mut RunStage) {
         if self.is_native() && stage.snapshot.written().is_some() {
             // Only needed when this process is killed; a run need not fail for it.
             let _ = stage.snapshot.store(&self.folder.layers());
@@ -213,7 +213,7 @@ impl Run<'_> {
 }
 
 /// Root gives folders to the payload; an ordinary user is the payload.
-pub(super) fn give(folder: &Path, identity: &Identity) -> Result<(), HostError> {
+pub(super) fn give(folder: &Path, identity: &PayloadIdentity) -> Result<(), HostError> {
     match identity.owner() {
         Some((uid, gid)) => chown(folder, Some(uid), Some(gid)).map_err(HostError::io("give away", folder)),
         None => Ok(()),

@@ -3,23 +3,23 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use holon_agent::Reason;
-use holon_core::event::Body;
-use holon_core::manifest::{Breach, Claim, ErrorInfo};
-use holon_core::outcome::{Outcome, Status};
+use holon_agent::TurnEndReason;
+use holon_core::event::EventBody;
+use holon_core::manifest::{AdapterClaim, ErrorInfo, SandboxBreach};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_core::{Access, secrets};
-use holon_gateway::Limit;
-use holon_model::ErrorKind;
-use holon_model::cassette::Step;
-use holon_sandbox::diff::Changes;
-use holon_sandbox::walls::Ending;
+use holon_gateway::BudgetLimit;
+use holon_model::ModelErrorKind;
+use holon_model::cassette::CassetteStep;
+use holon_sandbox::diff::CollectedChanges;
+use holon_sandbox::isolation::PayloadEnding;
 
-use super::Run;
-use super::collect::Found;
-use super::output::Stopped;
-use super::snapshot::Stage;
-use super::thought;
-use super::verdict::Verdict;
+use super::ActiveRun;
+use super::collect::CollectedResult;
+use super::native_run_result;
+use super::output::PayloadStopCause;
+use super::snapshot::RunStage;
+use super::verdict::RunVerdict;
 use crate::error::HostError;
 use crate::steering::sensitive_paths;
 use crate::store::write_atomic;
@@ -33,9 +33,13 @@ fn cancelled() -> ErrorInfo {
         .with_hint("run it again when you are ready; nothing was applied")
 }
 
-impl Run<'_> {
-    pub(super) fn verify(&mut self, stage: &mut Stage, found: &mut Found) -> Result<Verdict, HostError> {
-        let mut verdict = Verdict::good();
+impl ActiveRun<'_> {
+    pub(super) fn verify(
+        &mut self,
+        stage: &mut RunStage,
+        found: &mut CollectedResult,
+    ) -> Result<RunVerdict, HostError> {
+        let mut verdict = RunVerdict::good();
         self.manifest.artifacts.clear();
         self.manifest.breaches.clear();
         self.folder.clear_output()?;
@@ -63,13 +67,13 @@ impl Run<'_> {
     }
 
     /// A manifest or patch the agent wrote is a claim: kept as evidence, never delivered as ours.
-    fn take_adapter_files(&mut self, found: &Found) -> Result<Option<Claim>, HostError> {
+    fn take_adapter_files(&mut self, found: &CollectedResult) -> Result<Option<AdapterClaim>, HostError> {
         let mut claim = None;
         for (name, kept) in [("manifest.json", "adapter-manifest.json"), ("diff.patch", "adapter-diff.patch")]
         {
             let Ok(bytes) = self.read_left(name, CLAIM_LIMIT) else { continue };
             if name == "manifest.json" {
-                claim = Claim::parse(&bytes);
+                claim = AdapterClaim::parse(&bytes);
                 if claim.is_none() {
                     self.warn_once(format!(
                         "the manifest.json the agent left is no JSON object, so nothing it says counts; it is in evidence/{kept}"
@@ -87,47 +91,57 @@ impl Run<'_> {
     }
 
     /// From how the agent ended to status and outcome; `true` when it ended by itself and in peace.
-    fn judge_ending(&mut self, stage: &Stage, claim: Option<&Claim>, verdict: &mut Verdict) -> bool {
+    fn judge_ending(
+        &mut self,
+        stage: &RunStage,
+        claim: Option<&AdapterClaim>,
+        verdict: &mut RunVerdict,
+    ) -> bool {
         let Some(last) = &stage.last else { return false };
         if let Some((conversation, _)) = &last.thought {
             self.manifest.metadata.usage = conversation.usage.into();
         }
-        let cancelled_by_person = last.stopped == Some(Stopped::Cancelled);
+        let cancelled_by_person = last.stopped == Some(PayloadStopCause::Cancelled);
         if let Some(stop) = self.foreign.over.stop.as_ref().filter(|_| !cancelled_by_person) {
             // However the client took the refusal, this is why it ended.
             let hint = "look at summary.md, then run it again with what it has to know in the goal";
-            return thought::judge_stop(stop, hint, verdict);
+            return native_run_result::judge_stop(stop, hint, verdict);
         }
         if let Some(stopped) = last.stopped {
             let (limit, value) = stopped.limit();
             let (status, hint) = match stopped {
-                Stopped::Cancelled => {
-                    verdict.ended(Status::Cancelled, cancelled());
+                PayloadStopCause::Cancelled => {
+                    verdict.ended(RunStatus::Cancelled, cancelled());
                     return false;
                 }
-                Stopped::Timeout(_) => {
-                    (Status::Timeout, "give it more time with --timeout, or a smaller goal")
+                PayloadStopCause::Timeout(_) => {
+                    (RunStatus::Timeout, "give it more time with --timeout, or a smaller goal")
                 }
-                Stopped::Idle(_) => (
-                    Status::Timeout,
+                PayloadStopCause::Idle(_) => (
+                    RunStatus::Timeout,
                     "it printed nothing for that long; raise --idle-timeout if that is normal",
                 ),
-                Stopped::Spent(limit) => (
-                    Status::Timeout,
+                PayloadStopCause::Spent(limit) => (
+                    RunStatus::Timeout,
                     match limit {
-                        Limit::Requests => "allow more with --max-rounds, or give a smaller goal",
-                        Limit::Tokens | Limit::Cost => "allow more with --max-cost, or give a smaller goal",
+                        BudgetLimit::Requests => "allow more with --max-rounds, or give a smaller goal",
+                        BudgetLimit::Tokens | BudgetLimit::Cost => {
+                            "allow more with --max-cost, or give a smaller goal"
+                        }
                     },
                 ),
                 // Told above, with the reason.
-                Stopped::Supervised => (Status::Failed, "see `holon runs show --supervisor`"),
-                Stopped::Output(_) => (Status::Failed, "raise --max-output if that much output is expected"),
-                Stopped::Disk(_) => {
-                    (Status::Failed, "raise disk_mb or files in the mode's [limits] if that much is expected")
+                PayloadStopCause::Supervised => (RunStatus::Failed, "see `holon runs show --supervisor`"),
+                PayloadStopCause::Output(_) => {
+                    (RunStatus::Failed, "raise --max-output if that much output is expected")
                 }
+                PayloadStopCause::Disk(_) => (
+                    RunStatus::Failed,
+                    "raise disk_mb or files in the mode's [limits] if that much is expected",
+                ),
             };
             let mut message = format!("the agent reached its limit {limit}: {value}");
-            let timed = matches!(stopped, Stopped::Timeout(_) | Stopped::Idle(_));
+            let timed = matches!(stopped, PayloadStopCause::Timeout(_) | PayloadStopCause::Idle(_));
             let hint = match last.waits.as_ref().filter(|_| timed) {
                 Some(why) => {
                     message.push_str(&format!(", waiting for the model: {why}"));
@@ -142,7 +156,7 @@ impl Run<'_> {
             let message =
                 format!("the agent used up its memory ({} MiB)", self.plan.profile.limits.memory_mb);
             verdict.ended(
-                Status::Failed,
+                RunStatus::Failed,
                 ErrorInfo::new("memory", message).with_hint("raise memory_mb in the mode's [limits]"),
             );
             return false;
@@ -153,47 +167,47 @@ impl Run<'_> {
             return self.judge_heard(heard, last.finished.ending, claim, verdict);
         }
         if let Some((_, ended)) = &last.thought {
-            if ended.reason == Reason::Cancelled && self.cut_on_tape() {
-                let again = || (Status::Cancelled, cancelled());
+            if ended.reason == TurnEndReason::Cancelled && self.cut_on_tape() {
+                let again = || (RunStatus::Cancelled, cancelled());
                 let (status, error) = self.plan.cut.clone().map_or_else(again, |cut| (cut.status, cut.error));
                 verdict.ended(status, error);
                 return false;
             }
-            return thought::judge(ended, verdict);
+            return native_run_result::judge(ended, verdict);
         }
-        let asks_human = claim.is_some_and(Claim::needs_human);
+        let asks_human = claim.is_some_and(AdapterClaim::needs_human);
         let said = || claim.and_then(|c| c.error.clone()).map(|e| format!(": {e}")).unwrap_or_default();
         match last.finished.ending {
-            Ending::Code(code) if code == 2 || asks_human => {
+            PayloadEnding::Code(code) if code == 2 || asks_human => {
                 let message = format!("the agent asks for a person{}", said());
-                verdict.worsen(Outcome::NeedsHuman, ErrorInfo::new("needs_human", message));
+                verdict.worsen(RunOutcome::NeedsHuman, ErrorInfo::new("needs_human", message));
                 verdict.asks_person = true;
                 true
             }
-            Ending::Code(0) if claim.is_some_and(Claim::failed) => {
+            PayloadEnding::Code(0) if claim.is_some_and(AdapterClaim::failed) => {
                 verdict.worsen(
-                    Outcome::Failure,
+                    RunOutcome::Failure,
                     ErrorInfo::new("agent_failed", format!("the agent says that it failed{}", said())),
                 );
                 false
             }
-            Ending::Code(0) => true,
-            Ending::Code(code) => {
+            PayloadEnding::Code(0) => true,
+            PayloadEnding::Code(code) => {
                 let error =
                     ErrorInfo::new("agent_failed", format!("the agent exited with code {code}{}", said()));
-                verdict.worsen(Outcome::Failure, error.with_hint("its output is in evidence/agent.log"));
+                verdict.worsen(RunOutcome::Failure, error.with_hint("its output is in evidence/agent.log"));
                 false
             }
-            Ending::Signal(signal) => {
+            PayloadEnding::Signal(signal) => {
                 verdict.ended(
-                    Status::Failed,
+                    RunStatus::Failed,
                     ErrorInfo::new("agent_killed", format!("the agent was ended by signal {signal}")),
                 );
                 false
             }
-            Ending::Killed => {
+            PayloadEnding::Killed => {
                 verdict.ended(
-                    Status::Failed,
+                    RunStatus::Failed,
                     ErrorInfo::new("agent_killed", "the agent and its init were killed"),
                 );
                 false
@@ -203,7 +217,7 @@ impl Run<'_> {
 
     /// Whoever reviews has looked at something; an answer that rests on nothing here is marked. Of agents that think inside
     /// nobody knows what they read.
-    fn judge_looked(&mut self, stage: &Stage, verdict: &mut Verdict) {
+    fn judge_looked(&mut self, stage: &RunStage, verdict: &mut RunVerdict) {
         let thought = stage.last.as_ref().and_then(|last| last.thought.as_ref());
         if thought.is_none_or(|(conversation, _)| conversation.facts.looked) {
             return;
@@ -211,7 +225,7 @@ impl Run<'_> {
         if self.plan.profile.artifacts.required.iter().any(|name| name == "review.json") {
             let error = ErrorInfo::new("nothing_read", "the agent reviews without having read anything");
             verdict.worsen(
-                Outcome::Failure,
+                RunOutcome::Failure,
                 error.with_hint("say in the goal what is to be reviewed, or choose another --model"),
             );
             let told = "nothing was read before it was written; read what you review, then report again";
@@ -225,11 +239,13 @@ impl Run<'_> {
     fn cut_on_tape(&self) -> bool {
         let turns = self.cassette.as_ref().map(|cassette| cassette.turns.as_slice());
         let steps = turns.and_then(<[_]>::last).map(|turn| turn.steps.as_slice()).unwrap_or_default();
-        steps.iter().any(|step| matches!(step, Step::Error(error) if error.kind == ErrorKind::Cancelled))
+        steps
+            .iter()
+            .any(|step| matches!(step, CassetteStep::Error(error) if error.kind == ModelErrorKind::Cancelled))
     }
 
     /// Scope, hidden paths, moved base, secrets and sensitive files.
-    fn judge_changes(&mut self, found: &Found, verdict: &mut Verdict) {
+    fn judge_changes(&mut self, found: &CollectedResult, verdict: &mut RunVerdict) {
         let Some(changes) = &found.changes else { return };
         let names = |paths: &[std::path::PathBuf]| {
             paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>()
@@ -258,12 +274,12 @@ impl Run<'_> {
                 "hidden_written",
                 format!("the agent put something where hidden files are: {list}"),
             );
-            verdict.worsen(Outcome::NeedsHuman, error.with_hint("the patch leaves those paths out"));
+            verdict.worsen(RunOutcome::NeedsHuman, error.with_hint("the patch leaves those paths out"));
         }
         self.judge_moved(changes, verdict);
         if let Some(message) = self.secret_in(changes, &found.patch.bytes) {
             verdict.worsen(
-                Outcome::NeedsHuman,
+                RunOutcome::NeedsHuman,
                 ErrorInfo::new("secret", message)
                     .with_hint("look at evidence/withheld.patch; remove the secret and run again"),
             );
@@ -280,13 +296,14 @@ impl Run<'_> {
                     touched.join(", ")
                 ),
             );
-            verdict.worsen(Outcome::NeedsHuman, error.with_hint("review it, or run with --allow-sensitive"));
+            verdict
+                .worsen(RunOutcome::NeedsHuman, error.with_hint("review it, or run with --allow-sensitive"));
         }
     }
 
     /// Files a person changed while the agent worked: with their original known the patch is right, and applying it merges;
     /// without it they are not part of the patch.
-    fn judge_moved(&mut self, changes: &Changes, verdict: &mut Verdict) {
+    fn judge_moved(&mut self, changes: &CollectedChanges, verdict: &mut RunVerdict) {
         let names = |paths: &mut dyn Iterator<Item = &std::path::PathBuf>| {
             paths.map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>().join(", ")
         };
@@ -314,11 +331,11 @@ impl Run<'_> {
             ),
         );
         let hint = "your files are as you left them; the agent's versions are in evidence/conflicts";
-        verdict.worsen(Outcome::NeedsHuman, error.with_hint(hint));
+        verdict.worsen(RunOutcome::NeedsHuman, error.with_hint(hint));
     }
 
     /// A credential in what the patch would add: the lines of files, and their names.
-    fn secret_in(&self, changes: &Changes, patch: &[u8]) -> Option<String> {
+    fn secret_in(&self, changes: &CollectedChanges, patch: &[u8]) -> Option<String> {
         let redactor = self.events.redactor();
         if let [first, ..] = secrets::scan_added_lines_with(redactor, patch).as_slice() {
             let (rule, path, line) = (&first.rule, &first.path, first.line);
@@ -330,13 +347,13 @@ impl Run<'_> {
     }
 
     /// A wall that did not hold, or a limit of the mode that was overstepped: always a failure.
-    pub(super) fn breach(&mut self, verdict: &mut Verdict, kind: &str, detail: &str, paths: Vec<String>) {
-        let breach = Breach { kind: kind.into(), detail: detail.into(), paths: paths.clone() };
-        self.events.emit(Body::Breach { breach: breach.clone() });
+    pub(super) fn breach(&mut self, verdict: &mut RunVerdict, kind: &str, detail: &str, paths: Vec<String>) {
+        let breach = SandboxBreach { kind: kind.into(), detail: detail.into(), paths: paths.clone() };
+        self.events.emit(EventBody::Breach { breach: breach.clone() });
         self.manifest.breaches.push(breach);
         let list = if paths.is_empty() { String::new() } else { format!(": {}", paths.join(", ")) };
         verdict.worsen(
-            Outcome::Failure,
+            RunOutcome::Failure,
             ErrorInfo::new("breach", format!("{detail}{list}")).with_hint("the patch was not delivered"),
         );
         verdict.withhold_patch = true;

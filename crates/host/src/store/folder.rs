@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use holon_core::ids::RunId;
 use holon_core::manifest::{ErrorInfo, Manifest};
-use holon_core::outcome::{Outcome, Status};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_sandbox::mount;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use super::files::write_atomic;
 use crate::error::HostError;
-use crate::run::carry;
+use crate::run::carried_changes;
 use crate::run::checkpoints::CHECKPOINT;
 use crate::run::supervised::TAKEOVER;
 
@@ -47,6 +47,13 @@ pub(super) fn active_folder(runs: &Path) -> PathBuf {
     runs.with_file_name("active")
 }
 
+/// Makes a folder that only the user can look into.
+fn make_private(path: &Path, recursive: bool) -> Result<(), HostError> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = fs::DirBuilder::new().mode(0o700).recursive(recursive).create(path);
+    made.map_err(HostError::io("create", path))
+}
+
 /// The folder of one run.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -57,30 +64,26 @@ pub struct RunFolder {
 impl RunFolder {
     /// Makes the folder of a new run, private to the user, and holds its lock.
     pub fn create(runs: &Path, record: &RunRecord) -> Result<Self, HostError> {
-        use std::os::unix::fs::DirBuilderExt;
-        let path = runs.join(record.id.as_str());
-        let make = |p: &Path, recursive: bool| {
-            fs::DirBuilder::new()
-                .mode(0o700)
-                .recursive(recursive)
-                .create(p)
-                .map_err(HostError::io("create", p))
-        };
-        make(runs, true)?;
-        let active = active_folder(runs);
-        make(&active, true)?;
+        let mut folder = Self { path: runs.join(record.id.as_str()), lock: None };
+        make_private(runs, true)?;
         // Before the run's own folder, so that whatever exists of it can be found after a kill.
-        let marker = active.join(record.id.as_str());
-        File::create(&marker).map_err(HostError::io("create", &marker))?;
-        make(&path, false)?;
-        let mut folder = Self { path, lock: None };
+        folder.mark_unfinished()?;
+        make_private(&folder.path, false)?;
         folder.lock = folder.try_lock()?;
         for name in ["input", "output", "evidence", "layers"] {
-            let part = folder.path.join(name);
-            make(&part, false)?;
+            make_private(&folder.path.join(name), false)?;
         }
         folder.save(record)?;
         Ok(folder)
+    }
+
+    /// Leaves the mark by which a run that was killed is found.
+    pub fn mark_unfinished(&self) -> Result<(), HostError> {
+        let (Some(runs), Some(name)) = (self.path.parent(), self.path.file_name()) else { return Ok(()) };
+        let active = active_folder(runs);
+        make_private(&active, true)?;
+        let mark = active.join(name);
+        File::create(&mark).map(drop).map_err(HostError::io("create", &mark))
     }
 
     /// An existing folder, without its lock.
@@ -213,7 +216,7 @@ impl RunFolder {
         let mut manifest = self.manifest().filter(|m| m.run_id == record.id).unwrap_or_else(|| {
             Manifest::begun(record.id.clone(), record.mode.clone(), record.started_at.clone())
         });
-        manifest.conclude(Status::Interrupted, Outcome::Failure);
+        manifest.conclude(RunStatus::Interrupted, RunOutcome::Failure);
         manifest.metadata.mode = record.mode.clone();
         manifest.metadata.agent.name = record.agent.clone();
         manifest.error = Some(
@@ -224,7 +227,7 @@ impl RunFolder {
         write_atomic(&self.output().join("manifest.json"), manifest.to_json().as_bytes())?;
         if self.path.join(CHECKPOINT).exists() {
             // What cannot be rescued cannot be gone on with, which resuming will say.
-            let _ = carry::rescue(&self.path, &self.layers());
+            let _ = carried_changes::rescue(&self.path, &self.layers());
         }
         self.remove_layers();
         record.finished = true;

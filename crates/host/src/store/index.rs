@@ -10,17 +10,17 @@ use holon_core::manifest::Manifest;
 
 use super::folder::{RunFolder, RunRecord, active_folder};
 use crate::error::HostError;
-use crate::places::Places;
+use crate::holon_folders::HolonFolders;
 
 /// The runs of one workspace.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct RunStore {
     runs: PathBuf,
 }
 
 /// One line of a listing.
 #[derive(Debug, Clone)]
-pub struct Summary {
+pub struct StoredRunSummary {
     /// What was asked.
     pub record: RunRecord,
     /// How it went; `None` while it runs.
@@ -31,16 +31,16 @@ pub struct Summary {
 
 /// What a clean-up removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GcReport {
+pub struct RunsGcReport {
     /// Runs removed whole.
     pub removed: Vec<RunId>,
     /// Runs that were found dead and marked.
     pub interrupted: usize,
 }
 
-impl Store {
+impl RunStore {
     /// The store of a workspace (given by its canonical path).
-    pub fn of(places: &Places, workspace: &Path) -> Self {
+    pub fn of(places: &HolonFolders, workspace: &Path) -> Self {
         Self { runs: places.runs_of(workspace) }
     }
 
@@ -110,13 +110,13 @@ impl Store {
     }
 
     /// Every readable run, newest first.
-    pub fn list(&self) -> Result<Vec<Summary>, HostError> {
+    pub fn list(&self) -> Result<Vec<StoredRunSummary>, HostError> {
         let mut rows = Vec::new();
         for id in self.ids()?.iter().rev() {
             let folder = self.open(id);
             // A folder that is being made or removed this moment has no record yet or any more.
             let Ok(record) = folder.record() else { continue };
-            rows.push(Summary {
+            rows.push(StoredRunSummary {
                 alive: !record.finished && folder.is_alive(),
                 manifest: folder.manifest(),
                 record,
@@ -161,8 +161,8 @@ impl Store {
     }
 
     /// Removes finished runs older than `age`, always keeping the newest `keep`; marks dead ones first.
-    pub fn gc(&self, age: Duration, keep: usize) -> Result<GcReport, HostError> {
-        let mut report = GcReport { interrupted: self.sweep()?, ..GcReport::default() };
+    pub fn gc(&self, age: Duration, keep: usize) -> Result<RunsGcReport, HostError> {
+        let mut report = RunsGcReport { interrupted: self.sweep()?, ..RunsGcReport::default() };
         let ids = self.ids()?;
         let old = ids.len().saturating_sub(keep);
         for id in &ids[..old] {
@@ -195,9 +195,9 @@ mod tests {
     use super::*;
 
     /// A store with a run that was written so many hours from now.
-    fn store_with(hours: u64, ahead: bool) -> (tempfile::TempDir, Store) {
+    fn store_with(hours: u64, ahead: bool) -> (tempfile::TempDir, RunStore) {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(folder.path().join("runs"));
+        let store = RunStore::at(folder.path().join("runs"));
         let run = store.folder().join("20261115-184933-6jqtoc");
         fs::create_dir_all(&run).unwrap();
         fs::write(run.join("run.json"), "{}").unwrap();

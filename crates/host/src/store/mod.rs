@@ -18,5 +18,5 @@ mod out;
 
 pub use files::{copy_tree, write_atomic, write_durable};
 pub use folder::{RunFolder, RunRecord};
-pub use index::{GcReport, Store, Summary};
+pub use index::{RunStore, RunsGcReport, StoredRunSummary};
 pub use out::{copy_last_events, copy_out};

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use holon_core::Access;
 use holon_core::ids::ThreadId;
+use holon_sandbox::isolation::PayloadIdentity;
 use holon_sandbox::snapshot::{
-    self, Alike, Request, Snapshot, Stamp, StrategyChoice, freeze, prune, remove_tree,
+    self, FileTimestamp, LayerLikeness, SnapshotRequest, SnapshotStrategyChoice, WorkspaceSnapshot, freeze,
+    prune, remove_tree,
 };
-use holon_sandbox::walls::Identity;
 
-use super::ledger::{Ledger, Stuck};
+use super::ledger::{LayerLedger, RollbackRefusal};
 use crate::error::HostError;
-use crate::places::Places;
+use crate::holon_folders::HolonFolders;
 use crate::store::write_durable;
 
 /// The file with the model that answered last.
@@ -24,12 +25,12 @@ const MODEL: &str = "model";
 pub struct ThreadFolder {
     path: PathBuf,
     workspace: PathBuf,
-    identity: Identity,
+    identity: PayloadIdentity,
 }
 
 impl ThreadFolder {
     /// The folder of a thread about this workspace (given by its canonical path), made when there is none.
-    pub fn open(places: &Places, id: &ThreadId, workspace: &Path) -> Result<Self, HostError> {
+    pub fn open(places: &HolonFolders, id: &ThreadId, workspace: &Path) -> Result<Self, HostError> {
         let path = places.threads_of(workspace).join(id.as_str());
         if places.state.starts_with(workspace) {
             return Err(HostError::usage(
@@ -40,7 +41,7 @@ impl ThreadFolder {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(&path).map_err(HostError::io("create", &path))?;
-        Ok(Self { path, workspace: workspace.to_owned(), identity: Identity::for_run(id.as_str()) })
+        Ok(Self { path, workspace: workspace.to_owned(), identity: PayloadIdentity::for_run(id.as_str()) })
     }
 
     /// The folder of the thread.
@@ -69,7 +70,7 @@ impl ThreadFolder {
         write_durable(&path, id.as_bytes())
     }
 
-    pub(super) fn identity(&self) -> Identity {
+    pub(super) fn identity(&self) -> PayloadIdentity {
         self.identity
     }
 
@@ -98,7 +99,7 @@ impl ThreadFolder {
     }
 
     /// What is known of the layers, after taking in what a killed process left.
-    pub(super) fn ledger(&self) -> Result<Ledger, HostError> {
+    pub(super) fn ledger(&self) -> Result<LayerLedger, HostError> {
         let ledger = self.stored()?;
         match ledger.open {
             Some(turn) => Ok(self.take_in(ledger, turn)?.0),
@@ -106,11 +107,11 @@ impl ThreadFolder {
         }
     }
 
-    fn stored(&self) -> Result<Ledger, HostError> {
+    fn stored(&self) -> Result<LayerLedger, HostError> {
         let path = self.path.join("layers.json");
         match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into())),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Ledger::default()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(LayerLedger::default()),
             Err(e) => Err(HostError::io("read", &path)(e)),
         }
     }
@@ -118,12 +119,13 @@ impl ThreadFolder {
     /// Whether a turn that a killed process left has written anything; nothing is taken in for that.
     pub fn was_written_by(&self, turn: u64) -> Result<bool, HostError> {
         let ledger = self.stored()?;
-        let left =
-            || Snapshot::load(&self.turn_dir(turn)).is_ok_and(|s| s.written().is_some_and(has_entries));
+        let left = || {
+            WorkspaceSnapshot::load(&self.turn_dir(turn)).is_ok_and(|s| s.written().is_some_and(has_entries))
+        };
         Ok(ledger.has_changes_of(turn) || ledger.open == Some(turn) && left())
     }
 
-    pub(super) fn save(&self, ledger: &Ledger) -> Result<(), HostError> {
+    pub(super) fn save(&self, ledger: &LayerLedger) -> Result<(), HostError> {
         let bytes = serde_json::to_vec_pretty(ledger).unwrap_or_default();
         write_durable(&self.path.join("layers.json"), &bytes)
     }
@@ -138,7 +140,12 @@ impl ThreadFolder {
     }
 
     /// Prepares the snapshot of a turn; from here on a kill leaves something to take in.
-    pub(super) fn begin(&self, turn: u64, access: &Access, hide: &[PathBuf]) -> Result<Snapshot, HostError> {
+    pub(super) fn begin(
+        &self,
+        turn: u64,
+        access: &Access,
+        hide: &[PathBuf],
+    ) -> Result<WorkspaceSnapshot, HostError> {
         let mut ledger = self.ledger()?;
         let dir = self.turn_dir(turn);
         remove_tree(&dir).map_err(HostError::io("remove", &dir))?;
@@ -155,16 +162,16 @@ impl ThreadFolder {
     pub(super) fn end(&self, turn: u64) -> Result<bool, HostError> {
         let path = self.path.join("layers.json");
         let bytes = fs::read(&path).map_err(HostError::io("read", &path))?;
-        let ledger: Ledger =
+        let ledger: LayerLedger =
             serde_json::from_slice(&bytes).map_err(|e| HostError::io("read", &path)(e.into()))?;
         Ok(self.take_in(ledger, turn)?.1)
     }
 
     /// Any step of this can be the last one of a process; then all of it is done again.
-    fn take_in(&self, mut ledger: Ledger, turn: u64) -> Result<(Ledger, bool), HostError> {
+    fn take_in(&self, mut ledger: LayerLedger, turn: u64) -> Result<(LayerLedger, bool), HostError> {
         let dir = self.turn_dir(turn);
-        let snapshot = Snapshot::load(&dir).ok();
-        let written = snapshot.as_ref().and_then(Snapshot::written).filter(|path| has_entries(path));
+        let snapshot = WorkspaceSnapshot::load(&dir).ok();
+        let written = snapshot.as_ref().and_then(WorkspaceSnapshot::written).filter(|path| has_entries(path));
         let changed = match (written, &snapshot) {
             (Some(written), Some(snapshot)) => {
                 let below = ledger.current.map(|layer| self.layer(layer));
@@ -172,7 +179,7 @@ impl ThreadFolder {
                 remove_tree(&to).map_err(HostError::io("remove", &to))?;
                 fs::create_dir_all(self.path.join("layers")).map_err(HostError::io("create", &to))?;
                 freeze(below.as_deref(), written, &self.workspace, &to, self.identity.owner())?;
-                self.prune(&to, Alike::Wholly);
+                self.prune(&to, LayerLikeness::Wholly);
                 ledger.advance(turn);
                 self.note_originals(&mut ledger, turn, snapshot.started())?;
                 true
@@ -187,7 +194,7 @@ impl ThreadFolder {
 
     /// Leaves in a layer only what differs from the original: what people write there later is theirs, and is seen. Where
     /// that fails, the layer says the same at greater length.
-    pub(super) fn prune(&self, layer: &Path, alike: Alike) {
+    pub(super) fn prune(&self, layer: &Path, alike: LayerLikeness) {
         let _ = prune(layer, &self.workspace, self.identity.owner(), alike);
     }
 
@@ -196,13 +203,13 @@ impl ThreadFolder {
         dir: &'a Path,
         access: &'a Access,
         hide: &'a [PathBuf],
-    ) -> Request<'a> {
-        Request {
+    ) -> SnapshotRequest<'a> {
+        SnapshotRequest {
             workspace: &self.workspace,
             run_dir: dir,
             access,
             hide,
-            strategy: StrategyChoice::Overlay,
+            strategy: SnapshotStrategyChoice::Overlay,
             overlay_works: true,
             payload_uid: self.identity.owner(),
         }
@@ -211,7 +218,7 @@ impl ThreadFolder {
     /// Goes back to before a turn; says whether files changed by that.
     pub fn undo(&self, turn: u64) -> Result<bool, HostError> {
         let mut ledger = self.ledger()?;
-        let changed = ledger.undo(turn).map_err(|Stuck::Applied| {
+        let changed = ledger.undo(turn).map_err(|RollbackRefusal::Applied| {
             HostError::run(
                 format!("turn {turn} is in the workspace already"),
                 "take it back there, with git or by asking for it in a new turn",
@@ -223,7 +230,7 @@ impl ThreadFolder {
     }
 
     /// Removes layers nobody needs; what cannot be removed now is tried again next time.
-    fn tidy(&self, ledger: &Ledger) {
+    fn tidy(&self, ledger: &LayerLedger) {
         let needed = ledger.needed();
         for entry in fs::read_dir(self.path.join("layers")).into_iter().flatten().flatten() {
             let number = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok());
@@ -239,9 +246,9 @@ impl ThreadFolder {
     }
 
     /// When the snapshot of the turn under way was taken.
-    pub(super) fn never() -> Stamp {
+    pub(super) fn never() -> FileTimestamp {
         // Later than everything: no original counts as changed.
-        Stamp { sec: i64::MAX, nsec: 0 }
+        FileTimestamp { sec: i64::MAX, nsec: 0 }
     }
 }
 

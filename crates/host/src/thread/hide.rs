@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use holon_core::Profile;
 
-use super::hands::Variables;
+use super::late_executor::HostVariables;
 use crate::config;
 use crate::error::HostError;
-use crate::places::Places;
+use crate::holon_folders::HolonFolders;
 
 /// What the mode hides, and logs that the user wants in the workspace: they grow while agents look at it.
 pub fn hidden(
-    places: &Places,
-    env: &Variables,
+    places: &HolonFolders,
+    env: &HostVariables,
     profile: &Profile,
     workspace: &Path,
 ) -> Result<Vec<PathBuf>, HostError> {

@@ -4,16 +4,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use holon_core::Profile;
-use holon_core::mode::{Exposure, Network};
-use holon_sandbox::expose::{self, Exposed};
-use holon_sandbox::mount::{Mount, Source};
-use holon_sandbox::snapshot::{Snapshot, WORKSPACE_INSIDE};
-use holon_sandbox::walls::{self, Job, Limits, Streams, layout};
+use holon_core::mode::{HostMountSetting, NetworkReach};
+use holon_sandbox::host_mounts::{self, HostMounts};
+use holon_sandbox::isolation::{self, PayloadLimits, PayloadStreams, SandboxJob, layout};
+use holon_sandbox::mount::{Mount, MountSource};
+use holon_sandbox::snapshot::{WORKSPACE_INSIDE, WorkspaceSnapshot};
 
 use super::folder::ThreadFolder;
-use super::hands::Surroundings;
+use super::late_executor::TurnSurroundings;
 use crate::error::HostError;
-use crate::own;
+use crate::self_exe;
 
 /// Open descriptors per process inside.
 const DESCRIPTORS: u64 = 16_384;
@@ -24,10 +24,10 @@ const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 /// Finds the toolchains and caches to show; their writable layers go with the turn.
 pub(super) fn exposed(
     folder: &ThreadFolder,
-    around: &Surroundings,
+    around: &TurnSurroundings,
     profile: &Profile,
     dir: &Path,
-) -> Result<Exposed, HostError> {
+) -> Result<HostMounts, HostError> {
     let layers = dir.join("exposed");
     std::fs::create_dir(&layers).map_err(HostError::io("create", &layers))?;
     let home = around.home.as_deref();
@@ -36,18 +36,18 @@ pub(super) fn exposed(
         _ => PathBuf::from(path),
     };
     let extra: Vec<PathBuf> = profile.expose.paths.iter().map(below_home).collect();
-    expose::find(&expose::Request {
+    host_mounts::find(&host_mounts::HostMountRequest {
         workspace: folder.workspace(),
         home,
         env: &*around.env,
-        toolchains: profile.expose.toolchains == Exposure::Auto,
-        caches: profile.expose.caches == Exposure::Auto,
+        toolchains: profile.expose.toolchains == HostMountSetting::Auto,
+        caches: profile.expose.caches == HostMountSetting::Auto,
         extra_paths: &extra,
         run_dir: &layers,
         owner: folder.identity().owner(),
         wanted: &[],
         workspace_writable: profile.access.writable(),
-        offline: profile.network != Network::Host,
+        offline: profile.network != NetworkReach::Host,
         overlays: true,
     })
     .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })
@@ -58,9 +58,9 @@ pub(super) fn job(
     name: &str,
     folder: &ThreadFolder,
     profile: &Profile,
-    snapshot: &Snapshot,
-    exposed: &Exposed,
-) -> Result<Job, HostError> {
+    snapshot: &WorkspaceSnapshot,
+    exposed: &HostMounts,
+) -> Result<SandboxJob, HostError> {
     let identity = folder.identity();
     let mut mounts = layout::system_root(&identity);
     mounts.extend(snapshot.mounts());
@@ -69,11 +69,11 @@ pub(super) fn job(
     mounts.extend(exposed.mounts.iter().cloned());
     // Shared by all threads about the workspace.
     let threads = folder.path().parent().unwrap_or(folder.path());
-    let own = own::binary(threads).map_err(HostError::io("copy the running program to", threads))?;
+    let own = self_exe::binary(threads).map_err(HostError::io("copy the running program to", threads))?;
     mounts.push(Mount::read_only(own, HANDS));
     mounts.extend(original_path(folder.workspace(), &mounts));
     let limits = &profile.limits;
-    Ok(Job {
+    Ok(SandboxJob {
         name: name.to_owned(),
         identity,
         mounts,
@@ -81,27 +81,31 @@ pub(super) fn job(
         argv: vec![HANDS.into()],
         env: environment(name, profile, exposed),
         cwd: WORKSPACE_INSIDE.into(),
-        limits: Limits {
+        limits: PayloadLimits {
             processes: limits.processes,
             files: DESCRIPTORS,
             file_mb: limits.disk_mb,
             memory_mb: limits.memory_mb,
         },
-        network: if profile.network == Network::Host { walls::Network::Host } else { walls::Network::None },
-        streams: Streams::Channel,
+        network: if profile.network == NetworkReach::Host {
+            isolation::PayloadNetwork::Host
+        } else {
+            isolation::PayloadNetwork::None
+        },
+        streams: PayloadStreams::Channel,
     })
 }
 
 /// Files that name the workspace by its own path (virtual environments, worktrees) find it there too.
 fn original_path(workspace: &Path, mounts: &[Mount]) -> Option<Mount> {
-    let roomy = |m: &Mount| matches!(m.source, Source::Tmpfs { .. });
+    let roomy = |m: &Mount| matches!(m.source, MountSource::Tmpfs { .. });
     let taken =
         mounts.iter().any(|m| (workspace.starts_with(&m.at) && !roomy(m)) || m.at.starts_with(workspace));
-    let source = Source::Symlink(WORKSPACE_INSIDE.into());
+    let source = MountSource::Symlink(WORKSPACE_INSIDE.into());
     (!taken).then(|| Mount { at: workspace.to_owned(), source, writable: false })
 }
 
-fn environment(name: &str, profile: &Profile, exposed: &Exposed) -> Vec<(String, String)> {
+fn environment(name: &str, profile: &Profile, exposed: &HostMounts) -> Vec<(String, String)> {
     let mut path: Vec<String> = exposed.path.iter().map(|p| p.to_string_lossy().into_owned()).collect();
     path.push(SYSTEM_PATH.into());
     let path = path.join(":");

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use holon_git::Digest;
+use holon_git::PathDigest;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The layers of a thread; stored in one file that is replaced in one step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Ledger {
+pub(super) struct LayerLedger {
     /// The layer that holds everything so far; none before the first change.
     pub current: Option<u64>,
     /// The number of the next layer.
@@ -20,17 +20,17 @@ pub(super) struct Ledger {
     pub open: Option<u64>,
     /// By path, as bytes in text where they are none: what was noted of its original, the latest last.
     #[serde(deserialize_with = "one_or_more")]
-    seen: BTreeMap<String, Vec<Seen>>,
+    seen: BTreeMap<String, Vec<LayerPathRecord>>,
     /// The last turn whose changes reached the workspace.
     applied: u64,
 }
 
 /// What a turn left at a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Seen {
+struct LayerPathRecord {
     turn: u64,
     /// The original when the turn changed it.
-    base: Option<Digest>,
+    base: Option<PathDigest>,
     /// Somebody else changed the original during that very turn.
     #[serde(default)]
     moved: bool,
@@ -41,12 +41,12 @@ struct Seen {
 
 /// Why turns cannot be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stuck {
+pub(super) enum RollbackRefusal {
     /// They are in the workspace already.
     Applied,
 }
 
-impl Ledger {
+impl LayerLedger {
     /// A turn's writes are in a new layer, above the one that counted before.
     pub(super) fn advance(&mut self, turn: u64) -> u64 {
         let layer = self.next;
@@ -62,7 +62,7 @@ impl Ledger {
     pub(super) fn note<'a>(
         &mut self,
         turn: u64,
-        now: impl IntoIterator<Item = (&'a Path, Option<Digest>, bool)>,
+        now: impl IntoIterator<Item = (&'a Path, Option<PathDigest>, bool)>,
     ) {
         let mut others: BTreeSet<String> = self.seen.keys().cloned().collect();
         for (path, base, moved) in now {
@@ -70,13 +70,13 @@ impl Ledger {
             others.remove(&key);
             let noted = self.seen.entry(key).or_default();
             if noted.last().is_none_or(|last| last.gone) {
-                noted.push(Seen { turn, base, moved, gone: false });
+                noted.push(LayerPathRecord { turn, base, moved, gone: false });
             }
         }
         for key in others {
             let noted = self.seen.entry(key).or_default();
             if noted.last().is_some_and(|last| !last.gone) {
-                noted.push(Seen { turn, base: None, moved: false, gone: true });
+                noted.push(LayerPathRecord { turn, base: None, moved: false, gone: true });
             }
         }
     }
@@ -84,10 +84,10 @@ impl Ledger {
     /// Which of these paths, with their originals as they are now, somebody else changed since they were touched.
     pub(super) fn moved<'a>(
         &self,
-        now: impl IntoIterator<Item = (&'a Path, Option<&'a Digest>)>,
+        now: impl IntoIterator<Item = (&'a Path, Option<&'a PathDigest>)>,
     ) -> BTreeSet<PathBuf> {
         let last = |path: &Path| self.seen.get(&key(path)).and_then(|noted| noted.last());
-        let differs = |path: &Path, base: Option<&Digest>| match last(path).filter(|last| !last.gone) {
+        let differs = |path: &Path, base: Option<&PathDigest>| match last(path).filter(|last| !last.gone) {
             Some(seen) => seen.moved || seen.base.as_ref() != base,
             // No turn changed it, so what is there now is somebody else's.
             None => base.is_some(),
@@ -101,9 +101,9 @@ impl Ledger {
     }
 
     /// Goes back to before a turn; says whether that changed anything.
-    pub(super) fn undo(&mut self, turn: u64) -> Result<bool, Stuck> {
+    pub(super) fn undo(&mut self, turn: u64) -> Result<bool, RollbackRefusal> {
         if turn <= self.applied {
-            return Err(Stuck::Applied);
+            return Err(RollbackRefusal::Applied);
         }
         let later = self.before.split_off(&turn);
         self.seen.retain(|_, noted| {
@@ -133,17 +133,19 @@ impl Ledger {
 }
 
 /// Earlier releases noted a path once.
-fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Vec<Seen>>, D::Error> {
+fn one_or_more<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<BTreeMap<String, Vec<LayerPathRecord>>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Noted {
-        One(Seen),
-        More(Vec<Seen>),
+    enum LayerPathHistory {
+        One(LayerPathRecord),
+        More(Vec<LayerPathRecord>),
     }
-    let noted = BTreeMap::<String, Noted>::deserialize(from)?;
+    let noted = BTreeMap::<String, LayerPathHistory>::deserialize(from)?;
     let list = |noted| match noted {
-        Noted::One(seen) => vec![seen],
-        Noted::More(list) => list,
+        LayerPathHistory::One(seen) => vec![seen],
+        LayerPathHistory::More(list) => list,
     };
     Ok(noted.into_iter().map(|(path, noted)| (path, list(noted))).collect())
 }
@@ -163,13 +165,13 @@ mod tests {
 
     use super::*;
 
-    fn digest(text: &str) -> Option<Digest> {
-        Some(Digest::of_bytes(FileMode::Regular, text.as_bytes()))
+    fn digest(text: &str) -> Option<PathDigest> {
+        Some(PathDigest::of_bytes(FileMode::Regular, text.as_bytes()))
     }
 
     #[test]
     fn undo_goes_back_by_turn() {
-        let mut ledger = Ledger::default();
+        let mut ledger = LayerLedger::default();
         assert_eq!((ledger.advance(1), ledger.advance(3), ledger.advance(3)), (0, 1, 2));
         assert_eq!(ledger.needed(), [0, 2].into());
         assert_eq!(ledger.undo(4), Ok(false));
@@ -182,27 +184,27 @@ mod tests {
 
     #[test]
     fn what_is_in_the_workspace_stays_there() {
-        let mut ledger = Ledger::default();
+        let mut ledger = LayerLedger::default();
         ledger.advance(1);
         ledger.applied();
         ledger.advance(2);
-        assert_eq!(ledger.undo(1), Err(Stuck::Applied));
+        assert_eq!(ledger.undo(1), Err(RollbackRefusal::Applied));
         assert_eq!(ledger.undo(2), Ok(true));
     }
 
-    fn moved(ledger: &Ledger, now: Option<&str>) -> bool {
+    fn moved(ledger: &LayerLedger, now: Option<&str>) -> bool {
         !ledger.moved([(Path::new("a"), now.and_then(digest).as_ref())]).is_empty()
     }
 
     #[test]
     fn an_original_that_changed_is_told() {
         let path = Path::new("a");
-        let mut ledger = Ledger::default();
+        let mut ledger = LayerLedger::default();
         ledger.note(1, [(path, digest("old"), false)]);
         ledger.note(2, [(path, digest("other"), true)]);
         assert!(!moved(&ledger, Some("old")));
         assert!(moved(&ledger, Some("other")) && moved(&ledger, None));
-        let mut ledger = Ledger::default();
+        let mut ledger = LayerLedger::default();
         ledger.note(1, [(path, digest("old"), true)]);
         assert!(moved(&ledger, Some("old")), "it changed while it was worked on");
     }
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn what_no_turn_changed_is_somebody_elses() {
         let path = Path::new("a");
-        let mut ledger = Ledger::default();
+        let mut ledger = LayerLedger::default();
         assert!(moved(&ledger, Some("mine")));
         assert!(!moved(&ledger, None), "nothing is lost by adding");
         ledger.note(1, [(path, digest("old"), false)]);
@@ -230,12 +232,12 @@ mod tests {
 
     #[test]
     fn notes_of_earlier_releases_are_read() {
-        let mut ledger = Ledger::default();
+        let mut ledger = LayerLedger::default();
         ledger.note(1, [(Path::new("a"), digest("old"), false)]);
         let mut json = serde_json::to_value(&ledger).unwrap();
-        assert_eq!(serde_json::from_value::<Ledger>(json.clone()).unwrap(), ledger);
+        assert_eq!(serde_json::from_value::<LayerLedger>(json.clone()).unwrap(), ledger);
         json["seen"]["a"] = json["seen"]["a"][0].take();
         json["seen"]["a"].as_object_mut().unwrap().remove("gone");
-        assert_eq!(serde_json::from_value::<Ledger>(json).unwrap(), ledger);
+        assert_eq!(serde_json::from_value::<LayerLedger>(json).unwrap(), ledger);
     }
 }

@@ -12,19 +12,19 @@
 
 mod changes;
 mod folder;
-mod hands;
 mod hide;
 mod job;
+mod late_executor;
 mod ledger;
-mod mind;
+mod model_session;
 mod supervised;
 mod watch;
 
-pub use changes::{Delivered, Delta, FileChange};
+pub use changes::{ThreadApplyOutcome, ThreadDelta, ThreadFileChange};
 pub use folder::ThreadFolder;
-pub use hands::{LateHands, Room, Surroundings, Turn, Variables};
 pub use hide::hidden;
-pub use mind::{ChatMind, ChatWish, from_cassette, over_network, would_ask};
+pub use late_executor::{HostVariables, LateToolExecutor, ThreadTurn, TurnSlots, TurnSurroundings};
+pub use model_session::{ChatModelPreferences, ChatModelSession, from_cassette, over_network, would_ask};
 pub use supervised::supervision;
 
 /// What the project says to agents, cut to what a prompt takes; none when it says nothing that can be read.

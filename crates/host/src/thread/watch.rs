@@ -7,28 +7,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use holon_core::mode::Limits;
-use holon_sandbox::backend::Payload;
+use holon_core::mode::RunLimits;
+use holon_sandbox::backend::RunningPayload;
 use holon_sandbox::disk::{DiskLimit, DiskLimits, DiskWatch, measure};
 
 /// How often limits are looked at.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Walls that stand, and the thread that watches them.
-pub(super) struct Watched {
+pub(super) struct WatchedSandbox {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
 /// Why the walls were taken down before their time.
-pub(super) type Why = Arc<Mutex<Option<String>>>;
+pub(super) type SandboxEndReason = Arc<Mutex<Option<String>>>;
 
-impl Watched {
+impl WatchedSandbox {
     pub(super) fn start(
-        mut payload: Box<dyn Payload>,
+        mut payload: Box<dyn RunningPayload>,
         folders: Vec<PathBuf>,
-        limits: &Limits,
-        why: Why,
+        limits: &RunLimits,
+        why: SandboxEndReason,
     ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let (asked, deadline) = (Arc::clone(&stop), Instant::now() + limits.timeout.get());

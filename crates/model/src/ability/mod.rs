@@ -3,7 +3,7 @@
 //! What a server says costs a few small questions and is asked at the start of a run. What is tried costs calls of the
 //! model, is only done by `holon models probe`, and is remembered per server and model.
 
-mod kept;
+mod cache;
 mod read;
 #[cfg(feature = "http")]
 mod trial;
@@ -13,10 +13,10 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use kept::AbilityCache;
-pub use read::{Answers, read};
+pub use cache::AbilityCache;
+pub use read::{ServerMetadata, read};
 #[cfg(feature = "http")]
-pub use trial::{Trial, try_out};
+pub use trial::{ModelTrial, try_out};
 
 /// The programs that serve models, told apart by what they say about themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl fmt::Display for ServerKind {
 /// What a server says about a model without being made to work; what it does not say is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Told {
+pub struct DeclaredAbilities {
     /// What serves it.
     pub kind: Option<ServerKind>,
     /// Tokens of prompt and answer together, as the server is set up now.
@@ -76,7 +76,7 @@ pub struct Told {
 
 /// What was found by asking a model for something small.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Tested {
+pub struct TestedAbilities {
     /// When.
     pub at: Timestamp,
     /// Whether a tool was called natively.
@@ -99,14 +99,14 @@ pub struct Tested {
 /// Both together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Abilities {
+pub struct ModelAbilities {
     /// What its server says.
-    pub told: Told,
+    pub told: DeclaredAbilities,
     /// What was tried, if anything was.
-    pub tested: Option<Tested>,
+    pub tested: Option<TestedAbilities>,
 }
 
-impl Abilities {
+impl ModelAbilities {
     /// The window as it is; a model that is not loaded now has the one it had when it was.
     pub fn window(&self) -> Option<u64> {
         self.told.window.or_else(|| self.tested.as_ref().and_then(|tested| tested.window))

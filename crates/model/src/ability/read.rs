@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{ServerKind, Told};
+use super::{DeclaredAbilities, ServerKind};
 
 /// The answers of one server, each absent where it has none.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answers {
+pub struct ServerMetadata {
     /// `GET /v1/models`: all of them have it; llama.cpp and vLLM tell the window there.
     pub models: Option<Value>,
     /// `GET /props`: llama.cpp.
@@ -20,12 +20,12 @@ pub struct Answers {
 }
 
 /// What these answers say about a model.
-pub fn read(answers: &Answers, model: &str) -> Told {
+pub fn read(answers: &ServerMetadata, model: &str) -> DeclaredAbilities {
     let entry = |list: &Option<Value>| {
         let rows = list.as_ref()?.get("data")?.as_array()?;
         rows.iter().find(|row| row.get("id").and_then(Value::as_str) == Some(model)).cloned()
     };
-    let mut told = Told::default();
+    let mut told = DeclaredAbilities::default();
     if let Some(row) = entry(&answers.models) {
         listed(&row, &mut told);
     }
@@ -52,7 +52,7 @@ pub fn read(answers: &Answers, model: &str) -> Told {
     told
 }
 
-fn listed(row: &Value, told: &mut Told) {
+fn listed(row: &Value, told: &mut DeclaredAbilities) {
     let owner = row.get("owned_by").and_then(Value::as_str);
     let meta = |key: &str| tokens(row.get("meta")?.get(key)?);
     told.kind = match owner {
@@ -64,7 +64,7 @@ fn listed(row: &Value, told: &mut Told) {
     told.longest = meta("n_ctx_train");
 }
 
-fn llama(props: &Value, told: &mut Told) {
+fn llama(props: &Value, told: &mut DeclaredAbilities) {
     told.kind = Some(ServerKind::LlamaCpp);
     told.window = props["default_generation_settings"].get("n_ctx").and_then(tokens).or(told.window);
     told.vision = props.get("modalities").and_then(|kinds| kinds.get("vision")?.as_bool());
@@ -74,7 +74,7 @@ fn llama(props: &Value, told: &mut Told) {
     told.tools = caps.or_else(|| template.map(|text| text.contains("tool")));
 }
 
-fn studio(row: &Value, told: &mut Told) {
+fn studio(row: &Value, told: &mut DeclaredAbilities) {
     told.kind = Some(ServerKind::LmStudio);
     told.longest = row.get("max_context_length").and_then(tokens);
     told.window = row.get("loaded_context_length").and_then(tokens);
@@ -83,7 +83,7 @@ fn studio(row: &Value, told: &mut Told) {
     told.tools = abilities.map(|list| list.iter().any(|ability| ability == "tool_use"));
 }
 
-fn ollama(shown: &Value, told: &mut Told) {
+fn ollama(shown: &Value, told: &mut DeclaredAbilities) {
     told.kind = Some(ServerKind::Ollama);
     let can = |name: &str| {
         shown["capabilities"].as_array().is_some_and(|list| list.iter().any(|ability| ability == name))
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    fn check(answers: Answers, expect: Told) {
+    fn check(answers: ServerMetadata, expect: DeclaredAbilities) {
         assert_eq!(read(&answers, "m"), expect);
     }
 
@@ -135,7 +135,7 @@ mod tests {
     fn each_server_in_its_own_words() {
         let list = |row: Value| Some(json!({"object": "list", "data": [{"id": "other"}, row]}));
         check(
-            Answers {
+            ServerMetadata {
                 models: list(
                     json!({"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx_train": 32768, "n_ctx": 8192}}),
                 ),
@@ -143,44 +143,48 @@ mod tests {
                     "default_generation_settings": {"n_ctx": 4096}, "modalities": {"vision": false},
                     "chat_template": "{% if tools %}…"
                 })),
-                ..Answers::default()
+                ..ServerMetadata::default()
             },
-            Told {
+            DeclaredAbilities {
                 kind: Some(ServerKind::LlamaCpp),
                 window: Some(4096),
                 longest: Some(32768),
                 tools: Some(true),
                 vision: Some(false),
-                ..Told::default()
+                ..DeclaredAbilities::default()
             },
         );
         check(
-            Answers {
+            ServerMetadata {
                 models: list(json!({"id": "m", "owned_by": "vllm", "max_model_len": 16384})),
-                ..Answers::default()
+                ..ServerMetadata::default()
             },
-            Told { kind: Some(ServerKind::Vllm), window: Some(16384), ..Told::default() },
+            DeclaredAbilities {
+                kind: Some(ServerKind::Vllm),
+                window: Some(16384),
+                ..DeclaredAbilities::default()
+            },
         );
         check(
-            Answers {
+            ServerMetadata {
                 studio: list(json!({
                     "id": "m", "type": "vlm", "max_context_length": 131_072, "loaded_context_length": 8192,
                     "capabilities": ["tool_use"]
                 })),
-                ..Answers::default()
+                ..ServerMetadata::default()
             },
-            Told {
+            DeclaredAbilities {
                 kind: Some(ServerKind::LmStudio),
                 window: Some(8192),
                 longest: Some(131_072),
                 tools: Some(true),
                 vision: Some(true),
-                ..Told::default()
+                ..DeclaredAbilities::default()
             },
         );
         let shown = json!({"capabilities": ["completion", "tools", "thinking"], "parameters": "stop x\nnum_ctx    8192",
             "model_info": {"qwen3.context_length": 40960}});
-        let told = Told {
+        let told = DeclaredAbilities {
             kind: Some(ServerKind::Ollama),
             window: Some(8192),
             longest: Some(40960),
@@ -188,11 +192,11 @@ mod tests {
             thinks: Some(true),
             vision: Some(false),
         };
-        check(Answers { shown: Some(shown.clone()), ..Answers::default() }, told.clone());
+        check(ServerMetadata { shown: Some(shown.clone()), ..ServerMetadata::default() }, told.clone());
         let running = Some(json!({"models": [{"name": "m", "context_length": 4096}]}));
         check(
-            Answers { shown: Some(shown), running, ..Answers::default() },
-            Told { window: Some(4096), ..told },
+            ServerMetadata { shown: Some(shown), running, ..ServerMetadata::default() },
+            DeclaredAbilities { window: Some(4096), ..told },
         );
     }
 
@@ -207,8 +211,8 @@ mod tests {
         ] {
             let all = || Some(odd.clone());
             check(
-                Answers { models: all(), props: all(), studio: all(), shown: all(), running: all() },
-                Told::default(),
+                ServerMetadata { models: all(), props: all(), studio: all(), shown: all(), running: all() },
+                DeclaredAbilities::default(),
             );
         }
     }

@@ -5,21 +5,21 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{ServerKind, Tested};
-use crate::cancel::Cancel;
+use super::{ServerKind, TestedAbilities};
+use crate::cancel::ModelCancel;
 use crate::endpoint::Endpoint;
-use crate::error::{ErrorKind, ModelError};
-use crate::http::{Http, Timeouts};
-use crate::provider::Blocking;
-use crate::reply::{Delta, Reply, Stop};
-use crate::request::{Format, Request, Tool};
-use crate::wire::Wire;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::http::{HttpProvider, HttpTimeouts};
+use crate::provider::BlockingProvider;
+use crate::reply::{ModelReply, ReplyDelta, ReplyStop};
+use crate::request::{ModelRequest, ReplyFormat, ToolSpec};
+use crate::wire::WireFormat;
 
 /// What was found, and what a person can do about what was not.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
+pub struct ModelTrial {
     /// For the cache.
-    pub tested: Tested,
+    pub tested: TestedAbilities,
     /// What was refused and how that can be changed, each in a sentence.
     pub notes: Vec<String>,
 }
@@ -31,9 +31,9 @@ pub fn try_out(
     kind: Option<ServerKind>,
     limit: Duration,
     now: Timestamp,
-) -> Result<Trial, ModelError> {
+) -> Result<ModelTrial, ModelError> {
     let deadline = Instant::now() + limit;
-    let trier = Trier { endpoint, model, deadline };
+    let trier = TrialRunner { endpoint, model, deadline };
     let (reads_per_second, writes_per_second) = trier.speed(now)?;
     let mut notes = Vec::new();
     let tools = match trier.ask(&calling(model)) {
@@ -45,8 +45,8 @@ pub fn try_out(
     };
     // The third wire has no schemas; there the wish is put into words.
     let schema = match endpoint.wire {
-        Wire::Messages => None,
-        Wire::Chat | Wire::Responses => match trier.ask(&held(model)) {
+        WireFormat::Messages => None,
+        WireFormat::Chat | WireFormat::Responses => match trier.ask(&held(model)) {
             Ok((reply, _)) => kept_to_it(&reply),
             Err(error) => refused(&error).then(|| {
                 notes
@@ -55,8 +55,9 @@ pub fn try_out(
             }),
         },
     };
-    let tested = Tested { at: now, tools, schema, reads_per_second, writes_per_second, window: None };
-    Ok(Trial { tested, notes })
+    let tested =
+        TestedAbilities { at: now, tools, schema, reads_per_second, writes_per_second, window: None };
+    Ok(ModelTrial { tested, notes })
 }
 
 /// How native calls are switched on.
@@ -72,31 +73,31 @@ fn native_tools(kind: Option<ServerKind>) -> &'static str {
     }
 }
 
-struct Trier<'a> {
+struct TrialRunner<'a> {
     endpoint: &'a Endpoint,
     model: &'a str,
     deadline: Instant,
 }
 
 /// When the first piece of an answer came and when the last did.
-struct Pace {
+struct ReplyPace {
     first: Duration,
     whole: Duration,
 }
 
-impl Trier<'_> {
-    fn ask(&self, request: &Request) -> Result<(Reply, Pace), ModelError> {
+impl TrialRunner<'_> {
+    fn ask(&self, request: &ModelRequest) -> Result<(ModelReply, ReplyPace), ModelError> {
         let left = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
-        let timeouts = Timeouts { connect: left.min(Duration::from_secs(10)), head: left, idle: left };
-        let provider = Blocking::new(Http::new(self.endpoint.clone(), timeouts)?)?;
+        let timeouts = HttpTimeouts { connect: left.min(Duration::from_secs(10)), head: left, idle: left };
+        let provider = BlockingProvider::new(HttpProvider::new(self.endpoint.clone(), timeouts)?)?;
         let begun = Instant::now();
         let mut first = None;
-        let mut sink = |_: Delta| {
+        let mut sink = |_: ReplyDelta| {
             first.get_or_insert_with(|| begun.elapsed());
         };
-        let reply = provider.stream(request, &mut sink, &Cancel::default())?;
+        let reply = provider.stream(request, &mut sink, &ModelCancel::default())?;
         let whole = begun.elapsed();
-        Ok((reply, Pace { first: first.unwrap_or(whole), whole }))
+        Ok((reply, ReplyPace { first: first.unwrap_or(whole), whole }))
     }
 
     /// Tokens in a second, read and written; nothing where there were too few to tell.
@@ -105,7 +106,7 @@ impl Trier<'_> {
         let list = (1..=150).map(|n| n.to_string()).collect::<Vec<_>>().join(" ");
         let text = format!("{now} {list}\nWrite the numbers from one to thirty as words.");
         let bytes = text.len();
-        let request = Request { max_output: Some(64), ..Request::new(self.model, text) };
+        let request = ModelRequest { max_output: Some(64), ..ModelRequest::new(self.model, text) };
         let (reply, pace) = self.ask(&request)?;
         let usage = reply.usage.unwrap_or_default();
         let read = usage.input.max(if reply.usage.is_none() { bytes as u64 / 4 } else { 0 });
@@ -124,44 +125,44 @@ fn per_second(tokens: u64, time: Duration) -> Option<f64> {
 
 const TOOL: &str = "look_up";
 
-fn calling(model: &str) -> Request {
+fn calling(model: &str) -> ModelRequest {
     let schema = json!({
         "type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"],
     });
-    Request {
+    ModelRequest {
         max_output: Some(512),
-        tools: vec![Tool::new(TOOL, "Looks a word up in the dictionary.", schema)],
-        ..Request::new(model, "What does the dictionary say about the word `holon`? Call the tool.")
+        tools: vec![ToolSpec::new(TOOL, "Looks a word up in the dictionary.", schema)],
+        ..ModelRequest::new(model, "What does the dictionary say about the word `holon`? Call the tool.")
     }
 }
 
 /// Whether the tool was called; one that was cut off before has not shown anything.
-fn called(reply: &Reply) -> Option<bool> {
+fn called(reply: &ModelReply) -> Option<bool> {
     let called = reply.calls().any(|call| call.name == TOOL);
-    (called || reply.stop != Stop::MaxTokens).then_some(called)
+    (called || reply.stop != ReplyStop::MaxTokens).then_some(called)
 }
 
 /// A word that nobody says unless held to it.
 const COLOUR: &str = "vermilion";
 
-fn held(model: &str) -> Request {
+fn held(model: &str) -> ModelRequest {
     let schema = json!({
         "type": "object", "properties": {"colour": {"type": "string", "enum": [COLOUR]}},
         "required": ["colour"], "additionalProperties": false,
     });
-    Request {
+    ModelRequest {
         max_output: Some(512),
-        format: Some(Format { name: "colour".to_owned(), schema }),
-        ..Request::new(model, "Tell me in one sentence how you are.")
+        format: Some(ReplyFormat { name: "colour".to_owned(), schema }),
+        ..ModelRequest::new(model, "Tell me in one sentence how you are.")
     }
 }
 
-fn kept_to_it(reply: &Reply) -> Option<bool> {
+fn kept_to_it(reply: &ModelReply) -> Option<bool> {
     let value: Option<Value> = serde_json::from_str(reply.text().trim()).ok();
     let kept = value.is_some_and(|value| value == json!({ "colour": COLOUR }));
-    (kept || reply.stop != Stop::MaxTokens).then_some(kept)
+    (kept || reply.stop != ReplyStop::MaxTokens).then_some(kept)
 }
 
 fn refused(error: &ModelError) -> bool {
-    error.kind == ErrorKind::BadRequest && error.status.is_some()
+    error.kind == ModelErrorKind::BadRequest && error.status.is_some()
 }

@@ -33,21 +33,21 @@ mod write;
 
 pub use normal::{Normaliser, folded};
 pub use read::CassetteError;
-pub use record::Recorder;
-pub use replay::Replay;
+pub use record::RecordingProvider;
+pub use replay::ReplayProvider;
 
 use std::time::Duration;
 
 use crate::error::ModelError;
 use crate::message::Reasoning;
-use crate::reply::Stop;
-use crate::usage::Usage;
+use crate::reply::ReplyStop;
+use crate::usage::TokenUsage;
 
 /// A conversation: what to answer to the first request, the second, and so on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cassette {
     /// The answers in order.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<CassetteTurn>,
 }
 
 impl Cassette {
@@ -66,17 +66,17 @@ impl Cassette {
 
 /// One answer, and what its request must look like.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Turn {
+pub struct CassetteTurn {
     /// What a hand-written turn demands of the request.
-    pub expect: Expect,
+    pub expect: TurnExpectation,
     /// The recorded request.
-    pub asked: Option<Asked>,
+    pub asked: Option<RecordedRequest>,
     /// What happens, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CassetteStep>,
     /// Why the reply ends; follows from the steps when absent.
-    pub stop: Option<Stop>,
+    pub stop: Option<ReplyStop>,
     /// Tokens, when told.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// The provider's id of the reply.
     pub id: Option<String>,
     /// The model that answered.
@@ -87,13 +87,13 @@ pub struct Turn {
 
 /// A step of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum CassetteStep {
     /// Words.
     Text(String),
     /// Thoughts.
     Reasoning(Reasoning),
     /// A tool call.
-    Call(Call),
+    Call(CassetteCall),
     /// Nothing, for this long.
     Delay(Duration),
     /// A failure; nothing follows.
@@ -104,7 +104,7 @@ pub enum Step {
 
 /// A tool call of a cassette; without an id it gets one from its place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Call {
+pub struct CassetteCall {
     /// Its id.
     pub id: Option<String>,
     /// The tool.
@@ -117,7 +117,7 @@ pub struct Call {
 
 /// What a hand-written turn demands of the request; all of it must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expect {
+pub struct TurnExpectation {
     /// Texts anywhere in the request.
     pub contains: Vec<String>,
     /// Texts in its last message, results included.
@@ -132,7 +132,7 @@ pub struct Expect {
 
 /// A recorded request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RecordedRequest {
     /// Digest of the normalised request.
     pub digest: String,
     /// How many lines of the previous request's text this one begins with.
@@ -141,7 +141,7 @@ pub struct Asked {
     pub text: String,
 }
 
-impl Asked {
+impl RecordedRequest {
     /// The whole text, given that of the previous request.
     pub(crate) fn whole(&self, previous: &str) -> String {
         let kept: String = previous.split_inclusive('\n').take(self.keeps).collect();
@@ -157,14 +157,14 @@ impl Asked {
     }
 }
 
-impl Turn {
+impl CassetteTurn {
     /// A turn that says something and ends.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { steps: vec![Step::Text(text.into())], ..Self::default() }
+        Self { steps: vec![CassetteStep::Text(text.into())], ..Self::default() }
     }
 
     /// A turn that fails.
     pub fn error(error: ModelError) -> Self {
-        Self { steps: vec![Step::Error(error)], ..Self::default() }
+        Self { steps: vec![CassetteStep::Error(error)], ..Self::default() }
     }
 }

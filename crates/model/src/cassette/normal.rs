@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use holon_core::redact::Redactor;
 use regex::Regex;
 
-use crate::message::{Message, Part, Role};
-use crate::request::Request;
+use crate::message::{MessagePart, ModelMessage, Role};
+use crate::request::ModelRequest;
 
 /// Things that differ from run to run, and what stands for them; earlier ones win.
 static FOLDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -70,7 +70,7 @@ impl Normaliser {
     }
 
     /// The request as text, one fact per line, every line ended.
-    pub fn text(&self, request: &Request) -> String {
+    pub fn text(&self, request: &ModelRequest) -> String {
         let mut text = self.redactor.redact_str(&plain(request));
         for (path, label) in &self.paths {
             text = replace_path(&text, path, label);
@@ -108,7 +108,7 @@ pub(crate) fn digest(text: &str) -> String {
     holon_core::digest::sha256(text.as_bytes())
 }
 
-fn plain(request: &Request) -> String {
+fn plain(request: &ModelRequest) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(out, "model {}", request.model);
@@ -133,7 +133,7 @@ fn plain(request: &Request) -> String {
         out.push_str("system\n");
         indent(&request.system, "  ", &mut out);
     }
-    let mut ids = Ids::default();
+    let mut ids = CallIdNumbers::default();
     for message in &request.messages {
         one_message(message, &mut ids, &mut out);
     }
@@ -142,29 +142,29 @@ fn plain(request: &Request) -> String {
 
 /// Call ids by the order in which they turn up.
 #[derive(Default)]
-struct Ids<'a>(HashMap<&'a str, usize>);
+struct CallIdNumbers<'a>(HashMap<&'a str, usize>);
 
-impl<'a> Ids<'a> {
+impl<'a> CallIdNumbers<'a> {
     fn number(&mut self, id: &'a str) -> usize {
         let next = self.0.len() + 1;
         *self.0.entry(id).or_insert(next)
     }
 }
 
-fn one_message<'a>(message: &'a Message, ids: &mut Ids<'a>, out: &mut String) {
+fn one_message<'a>(message: &'a ModelMessage, ids: &mut CallIdNumbers<'a>, out: &mut String) {
     out.push_str(if message.role == Role::User { "user\n" } else { "assistant\n" });
     for part in &message.parts {
         match part {
-            Part::Text(text) => indent(text, "  ", out),
-            Part::Reasoning(reasoning) => {
+            MessagePart::Text(text) => indent(text, "  ", out),
+            MessagePart::Reasoning(reasoning) => {
                 out.push_str("  (thought)\n");
                 indent(&reasoning.text, "    ", out);
             }
-            Part::Call(call) => {
+            MessagePart::Call(call) => {
                 let _ = writeln!(out, "  call#{} {}", ids.number(&call.id), call.name);
                 indent(&call.arguments, "    ", out);
             }
-            Part::Result(result) => {
+            MessagePart::Result(result) => {
                 let how = if result.is_error { "error" } else { "ok" };
                 let _ = writeln!(out, "  result#{} {how}", ids.number(&result.call_id));
                 indent(&result.text, "    ", out);
@@ -186,7 +186,7 @@ fn indent(text: &str, by: &str, out: &mut String) {
 mod tests {
     use super::*;
     use crate::message::{ToolCall, ToolResult};
-    use crate::request::Tool;
+    use crate::request::ToolSpec;
 
     #[test]
     fn all_folds_are_valid() {
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_path_is_not_folded_inside_a_longer_name() {
         let normaliser = Normaliser::default().fold_path("/w/app", "<workspace>").fold_path("/w", "<home>");
-        let folded = normaliser.text(&Request::new("m", "/w/app /w/app/x /w/apple /w/app-2 /w. /web"));
+        let folded = normaliser.text(&ModelRequest::new("m", "/w/app /w/app/x /w/apple /w/app-2 /w. /web"));
         assert_eq!(
             folded,
             "model m\nuser\n  <workspace> <workspace>/x <home>/apple <home>/app-2 <home>. /web\n"
@@ -223,20 +223,23 @@ mod tests {
 
     #[test]
     fn ids_times_paths_and_secrets_are_folded() {
-        let request = |id: &str, path: &str, time: &str| Request {
+        let request = |id: &str, path: &str, time: &str| ModelRequest {
             system: format!("Work in {path}. Today is 2026-0{time}-01."),
             messages: vec![
-                Message::user("Fix it"),
-                Message { role: Role::Assistant, parts: vec![Part::Call(ToolCall::new(id, "ls", "{}"))] },
-                Message::results([ToolResult::ok(
+                ModelMessage::user("Fix it"),
+                ModelMessage {
+                    role: Role::Assistant,
+                    parts: vec![MessagePart::Call(ToolCall::new(id, "ls", "{}"))],
+                },
+                ModelMessage::results([ToolResult::ok(
                     id,
                     format!(
                         "{path}/a.rs\nat 2026-01-0{time}T10:00:00Z in 0.0{time}s\n/tmp/x{time}/y key s3cret-{path}"
                     ),
                 )]),
             ],
-            tools: vec![Tool::new("ls", "Lists.", serde_json::json!({}))],
-            ..Request::new("m", "")
+            tools: vec![ToolSpec::new("ls", "Lists.", serde_json::json!({}))],
+            ..ModelRequest::new("m", "")
         };
         let one = Normaliser::new(Redactor::new([("k", "s3cret-/w/one")])).fold_path("/w/one", "<workspace>");
         let two = Normaliser::new(Redactor::new([("k", "s3cret-/w/two")])).fold_path("/w/two", "<workspace>");

@@ -1,14 +1,14 @@
 //! Reads cassettes.
 
-use holon_core::Span;
+use holon_core::HumanDuration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Asked, Call, Cassette, Expect, Step, Turn};
-use crate::error::{ErrorKind, ModelError};
+use super::{Cassette, CassetteCall, CassetteStep, CassetteTurn, RecordedRequest, TurnExpectation};
+use crate::error::{ModelError, ModelErrorKind};
 use crate::message::{Reasoning, Seal};
-use crate::reply::Stop;
-use crate::usage::Usage;
+use crate::reply::ReplyStop;
+use crate::usage::TokenUsage;
 
 /// The largest cassette that is read.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -72,15 +72,15 @@ fn options() -> serde_saphyr::Options {
 struct RawTurn {
     #[serde(default)]
     expect: RawExpect,
-    request: Option<RawAsked>,
+    request: Option<RawRecordedRequest>,
     reply: Option<Vec<RawStep>>,
-    stop: Option<Stop>,
-    usage: Option<Usage>,
+    stop: Option<ReplyStop>,
+    usage: Option<TokenUsage>,
     id: Option<String>,
     model: Option<String>,
     window: Option<u64>,
     // The short form: one of each.
-    delay: Option<Span>,
+    delay: Option<HumanDuration>,
     reasoning: Option<String>,
     text: Option<String>,
     tool: Option<Value>,
@@ -94,7 +94,7 @@ struct RawTurn {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawStep {
-    delay: Option<Span>,
+    delay: Option<HumanDuration>,
     reasoning: Option<String>,
     seal: Option<Seal>,
     text: Option<String>,
@@ -111,7 +111,7 @@ struct RawStep {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawAsked {
+struct RawRecordedRequest {
     digest: String,
     #[serde(default)]
     keeps: usize,
@@ -154,25 +154,25 @@ impl From<OneOrMany> for Vec<String> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RawError {
-    Kind(ErrorKind),
-    Told(ToldError),
+    Kind(ModelErrorKind),
+    Told(RawErrorDetail),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ToldError {
-    kind: ErrorKind,
+struct RawErrorDetail {
+    kind: ModelErrorKind,
     #[serde(default)]
     message: String,
     status: Option<u16>,
-    retry_after: Option<Span>,
+    retry_after: Option<HumanDuration>,
     request_id: Option<String>,
 }
 
 impl RawTurn {
-    fn understand(self) -> Result<Turn, String> {
-        let asked = self.request.map(|r| Asked { digest: r.digest, keeps: r.keeps, text: r.text });
-        let expect = Expect {
+    fn understand(self) -> Result<CassetteTurn, String> {
+        let asked = self.request.map(|r| RecordedRequest { digest: r.digest, keeps: r.keeps, text: r.text });
+        let expect = TurnExpectation {
             contains: self.expect.contains.into(),
             last: self.expect.last.into(),
             lacks: self.expect.lacks.into(),
@@ -180,19 +180,19 @@ impl RawTurn {
             model: self.expect.model,
         };
         let mut steps = Vec::new();
-        steps.extend(self.delay.map(|span| Step::Delay(span.get())));
-        steps.extend(self.reasoning.map(|text| Step::Reasoning(Reasoning { text, seal: None })));
-        steps.extend(self.text.map(Step::Text));
+        steps.extend(self.delay.map(|span| CassetteStep::Delay(span.get())));
+        steps.extend(self.reasoning.map(|text| CassetteStep::Reasoning(Reasoning { text, seal: None })));
+        steps.extend(self.text.map(CassetteStep::Text));
         match (self.tool, self.args) {
-            (Some(tool), args) => steps.push(Step::Call(call(tool, args)?)),
+            (Some(tool), args) => steps.push(CassetteStep::Call(call(tool, args)?)),
             (None, Some(_)) => return Err("`args` without `tool`".to_owned()),
             (None, None) => {}
         }
         for tool in self.tools.into_iter().flatten() {
-            steps.push(Step::Call(call(tool, None)?));
+            steps.push(CassetteStep::Call(call(tool, None)?));
         }
-        steps.extend(self.error.map(|error| Step::Error(error.understand())));
-        steps.extend(self.cut.then_some(Step::Cut));
+        steps.extend(self.error.map(|error| CassetteStep::Error(error.understand())));
+        steps.extend(self.cut.then_some(CassetteStep::Cut));
         if let Some(reply) = self.reply {
             if !steps.is_empty() {
                 return Err("write either `reply` or the short keys, not both".to_owned());
@@ -201,33 +201,33 @@ impl RawTurn {
                 steps.extend(step.understand()?);
             }
         }
-        let end = steps.iter().position(|step| matches!(step, Step::Error(_) | Step::Cut));
+        let end = steps.iter().position(|step| matches!(step, CassetteStep::Error(_) | CassetteStep::Cut));
         if end.is_some_and(|end| end + 1 < steps.len()) {
             return Err("nothing can follow `error` or `cut`".to_owned());
         }
         let Self { stop, usage, id, model, window, .. } = self;
-        Ok(Turn { expect, asked, steps, stop, usage, id, model, window })
+        Ok(CassetteTurn { expect, asked, steps, stop, usage, id, model, window })
     }
 }
 
 impl RawStep {
-    fn understand(self) -> Result<Option<Step>, String> {
+    fn understand(self) -> Result<Option<CassetteStep>, String> {
         let mut found = Vec::new();
-        found.extend(self.delay.map(|span| Step::Delay(span.get())));
+        found.extend(self.delay.map(|span| CassetteStep::Delay(span.get())));
         if self.reasoning.is_some() || self.seal.is_some() {
             let text = self.reasoning.unwrap_or_default();
-            found.push(Step::Reasoning(Reasoning { text, seal: self.seal }));
+            found.push(CassetteStep::Reasoning(Reasoning { text, seal: self.seal }));
         }
-        found.extend(self.text.map(Step::Text));
+        found.extend(self.text.map(CassetteStep::Text));
         if let Some(tool) = self.tool {
             let mut call = call(tool, self.args)?;
             call.id = self.id;
             call.custom = self.custom;
             call.arguments = self.raw.unwrap_or(call.arguments);
-            found.push(Step::Call(call));
+            found.push(CassetteStep::Call(call));
         }
-        found.extend(self.error.map(|error| Step::Error(error.understand())));
-        found.extend(self.cut.then_some(Step::Cut));
+        found.extend(self.error.map(|error| CassetteStep::Error(error.understand())));
+        found.extend(self.cut.then_some(CassetteStep::Cut));
         if found.len() > 1 {
             return Err(
                 "each entry of `reply` is one thing: text, reasoning, tool, delay, error or cut".to_owned()
@@ -245,7 +245,7 @@ impl RawError {
                 kind: told.kind,
                 message: told.message,
                 status: told.status,
-                retry_after: told.retry_after.map(Span::get),
+                retry_after: told.retry_after.map(HumanDuration::get),
                 request_id: told.request_id,
             },
         }
@@ -253,7 +253,7 @@ impl RawError {
 }
 
 /// `read_file` with arguments beside it, or `{read_file: {path: a}}`.
-fn call(tool: Value, args: Option<Map<String, Value>>) -> Result<Call, String> {
+fn call(tool: Value, args: Option<Map<String, Value>>) -> Result<CassetteCall, String> {
     let (name, args) = match (tool, args) {
         (Value::String(name), args) => (name, args.unwrap_or_default()),
         (Value::Object(object), None) if object.len() == 1 => match object.into_iter().next() {
@@ -263,5 +263,5 @@ fn call(tool: Value, args: Option<Map<String, Value>>) -> Result<Call, String> {
         },
         _ => return Err("write `tool: NAME` with `args: {…}`, or `tool: {NAME: {…}}`".to_owned()),
     };
-    Ok(Call { name, arguments: Value::Object(args).to_string(), ..Call::default() })
+    Ok(CassetteCall { name, arguments: Value::Object(args).to_string(), ..CassetteCall::default() })
 }

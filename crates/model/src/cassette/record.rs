@@ -10,25 +10,25 @@ use serde_json::Value;
 
 use super::normal::Normaliser;
 use super::write::HEADING;
-use super::{Asked, Step, Turn};
-use crate::cancel::Cancel;
+use super::{CassetteStep, CassetteTurn, RecordedRequest};
+use crate::cancel::ModelCancel;
 use crate::error::ModelError;
 use crate::message::{Reasoning, ToolCall};
-use crate::provider::{Answer, Provider, Sink};
-use crate::reply::{Delta, Reply};
-use crate::request::Request;
+use crate::provider::{DeltaSink, PendingReply, Provider};
+use crate::reply::{ModelReply, ReplyDelta};
+use crate::request::ModelRequest;
 
-type Save = Box<dyn FnMut(&str) -> io::Result<()> + Send>;
+type TapeSave = Box<dyn FnMut(&str) -> io::Result<()> + Send>;
 
 /// Records every turn as it ends, redacted, so that a run that is killed leaves what it had.
-pub struct Recorder<P> {
+pub struct RecordingProvider<P> {
     inner: P,
     normaliser: Normaliser,
     tape: Mutex<Tape>,
 }
 
 struct Tape {
-    save: Save,
+    save: TapeSave,
     /// The text of the request before.
     previous: String,
     begun: bool,
@@ -40,12 +40,12 @@ struct Tape {
     /// Requests that are written, or will never be.
     written: u64,
     /// Turns that wait for earlier ones: a replay asks in the order in which requests began.
-    waiting: BTreeMap<u64, Option<(String, Turn)>>,
+    waiting: BTreeMap<u64, Option<(String, CassetteTurn)>>,
 }
 
 impl Tape {
     /// Takes what became of a request and writes all that is ready.
-    fn settle(&mut self, ticket: u64, turn: Option<(String, Turn)>) {
+    fn settle(&mut self, ticket: u64, turn: Option<(String, CassetteTurn)>) {
         self.waiting.entry(ticket).or_insert(turn);
         while let Some(next) = self.waiting.remove(&self.written) {
             self.written += 1;
@@ -55,11 +55,11 @@ impl Tape {
         }
     }
 
-    fn write(&mut self, text: String, turn: Turn) {
-        let asked = Asked::after(&self.previous, &text);
+    fn write(&mut self, text: String, turn: CassetteTurn) {
+        let asked = RecordedRequest::after(&self.previous, &text);
         self.previous = text;
         let heading = if std::mem::replace(&mut self.begun, true) { "" } else { HEADING };
-        let turn = Turn { asked: Some(asked), window: self.window.take(), ..turn };
+        let turn = CassetteTurn { asked: Some(asked), window: self.window.take(), ..turn };
         if let Err(error) = (self.save)(&format!("{heading}{}", turn.to_yaml())) {
             self.problem.get_or_insert(format!("the recording cannot be written: {error}"));
         }
@@ -67,13 +67,13 @@ impl Tape {
 }
 
 /// The place of a request on the tape; given back unused when the request is dropped.
-struct Ticket<'a> {
+struct TapeTicket<'a> {
     tape: &'a Mutex<Tape>,
     number: u64,
     used: bool,
 }
 
-impl<'a> Ticket<'a> {
+impl<'a> TapeTicket<'a> {
     fn take(tape: &'a Mutex<Tape>) -> Self {
         let mut locked = tape.lock().unwrap_or_else(PoisonError::into_inner);
         let number = locked.tickets;
@@ -82,14 +82,14 @@ impl<'a> Ticket<'a> {
         Self { tape, number, used: false }
     }
 
-    fn settle(mut self, text: String, turn: Turn) {
+    fn settle(mut self, text: String, turn: CassetteTurn) {
         self.used = true;
         let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
         tape.settle(self.number, Some((text, turn)));
     }
 }
 
-impl Drop for Ticket<'_> {
+impl Drop for TapeTicket<'_> {
     fn drop(&mut self) {
         if !self.used {
             self.tape.lock().unwrap_or_else(PoisonError::into_inner).settle(self.number, None);
@@ -97,7 +97,7 @@ impl Drop for Ticket<'_> {
     }
 }
 
-impl<P: Provider> Recorder<P> {
+impl<P: Provider> RecordingProvider<P> {
     /// Records what `inner` answers; `save` appends a piece of text to the cassette.
     pub fn new(
         inner: P,
@@ -130,22 +130,28 @@ impl<P: Provider> Recorder<P> {
     }
 }
 
-impl<P: Provider> Provider for Recorder<P> {
+impl<P: Provider> Provider for RecordingProvider<P> {
     fn name(&self) -> &str {
         self.inner.name()
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         Box::pin(async move {
-            let ticket = Ticket::take(&self.tape);
-            let mut heard = Heard { sink, steps: Vec::new() };
-            let outcome: Result<Reply, ModelError> = self.inner.stream(request, &mut heard, cancel).await;
+            let ticket = TapeTicket::take(&self.tape);
+            let mut heard = TapingSink { sink, steps: Vec::new() };
+            let outcome: Result<ModelReply, ModelError> =
+                self.inner.stream(request, &mut heard, cancel).await;
             let turn = match &outcome {
-                Ok(reply) => Turn::from_reply(reply),
+                Ok(reply) => CassetteTurn::from_reply(reply),
                 Err(error) => {
                     let mut steps = heard.steps;
-                    steps.push(Step::Error(error.clone()));
-                    Turn { steps, ..Turn::default() }
+                    steps.push(CassetteStep::Error(error.clone()));
+                    CassetteTurn { steps, ..CassetteTurn::default() }
                 }
             };
             let turn = redacted(turn, self.normaliser.redactor());
@@ -156,23 +162,25 @@ impl<P: Provider> Provider for Recorder<P> {
 }
 
 /// Passes pieces on and keeps the words, for the case that no reply comes of them.
-struct Heard<'a> {
-    sink: &'a mut dyn Sink,
-    steps: Vec<Step>,
+struct TapingSink<'a> {
+    sink: &'a mut dyn DeltaSink,
+    steps: Vec<CassetteStep>,
 }
 
-impl Sink for Heard<'_> {
-    fn delta(&mut self, delta: Delta) {
+impl DeltaSink for TapingSink<'_> {
+    fn delta(&mut self, delta: ReplyDelta) {
         match (&delta, self.steps.last_mut()) {
-            (Delta::Text(more), Some(Step::Text(text))) => text.push_str(more),
-            (Delta::Text(text), _) => self.steps.push(Step::Text(text.clone())),
-            (Delta::Reasoning(more), Some(Step::Reasoning(reasoning))) => reasoning.text.push_str(more),
-            (Delta::Reasoning(text), _) => {
-                self.steps.push(Step::Reasoning(Reasoning { text: text.clone(), seal: None }));
+            (ReplyDelta::Text(more), Some(CassetteStep::Text(text))) => text.push_str(more),
+            (ReplyDelta::Text(text), _) => self.steps.push(CassetteStep::Text(text.clone())),
+            (ReplyDelta::Reasoning(more), Some(CassetteStep::Reasoning(reasoning))) => {
+                reasoning.text.push_str(more)
             }
-            (Delta::Restart, _) => self.steps.clear(),
+            (ReplyDelta::Reasoning(text), _) => {
+                self.steps.push(CassetteStep::Reasoning(Reasoning { text: text.clone(), seal: None }));
+            }
+            (ReplyDelta::Restart, _) => self.steps.clear(),
             // Half a call is worth nothing.
-            (Delta::CallStarted { .. } | Delta::CallArguments { .. }, _) => {}
+            (ReplyDelta::CallStarted { .. } | ReplyDelta::CallArguments { .. }, _) => {}
         }
         self.sink.delta(delta);
     }
@@ -182,32 +190,32 @@ impl Sink for Heard<'_> {
     }
 }
 
-fn redacted(turn: Turn, redactor: &Redactor) -> Turn {
+fn redacted(turn: CassetteTurn, redactor: &Redactor) -> CassetteTurn {
     let clean = |text: &str| redactor.redact_str(text);
     let steps = turn.steps.into_iter().map(|step| match step {
-        Step::Text(text) => Step::Text(clean(&text)),
-        Step::Reasoning(mut reasoning) => {
+        CassetteStep::Text(text) => CassetteStep::Text(clean(&text)),
+        CassetteStep::Reasoning(mut reasoning) => {
             reasoning.text = clean(&reasoning.text);
             if let Some(seal) = &mut reasoning.seal {
                 seal.value = redactor.redact_json(&seal.value);
             }
-            Step::Reasoning(reasoning)
+            CassetteStep::Reasoning(reasoning)
         }
-        Step::Call(mut call) => {
+        CassetteStep::Call(mut call) => {
             call.id = call.id.as_deref().map(clean);
             call.name = clean(&call.name);
             call.arguments = clean_arguments(&call.arguments, redactor);
-            Step::Call(call)
+            CassetteStep::Call(call)
         }
-        Step::Error(mut error) => {
+        CassetteStep::Error(mut error) => {
             error.message = clean(&error.message);
             error.request_id = error.request_id.as_deref().map(clean);
-            Step::Error(error)
+            CassetteStep::Error(error)
         }
-        step @ (Step::Delay(_) | Step::Cut) => step,
+        step @ (CassetteStep::Delay(_) | CassetteStep::Cut) => step,
     });
     let steps = steps.collect();
-    Turn { steps, id: turn.id.as_deref().map(clean), model: turn.model.as_deref().map(clean), ..turn }
+    CassetteTurn { steps, id: turn.id.as_deref().map(clean), model: turn.model.as_deref().map(clean), ..turn }
 }
 
 /// Cleans the values first, so that what is left is still JSON, and then the text as a whole.

@@ -4,17 +4,17 @@ use std::sync::{Mutex, PoisonError};
 
 use super::difference::first_difference;
 use super::normal::{Normaliser, digest};
-use super::{Cassette, Expect, Step, Turn};
-use crate::cancel::Cancel;
-use crate::error::{ErrorKind, ModelError, excerpt};
-use crate::message::{Message, Part};
-use crate::provider::{Answer, Provider, Sink};
-use crate::reply::Delta;
-use crate::request::Request;
+use super::{Cassette, CassetteStep, CassetteTurn, TurnExpectation};
+use crate::cancel::ModelCancel;
+use crate::error::{ModelError, ModelErrorKind, excerpt};
+use crate::message::{MessagePart, ModelMessage};
+use crate::provider::{DeltaSink, PendingReply, Provider};
+use crate::reply::ReplyDelta;
+use crate::request::ModelRequest;
 
 /// Answers each request with the next turn, if the request is the one the turn was recorded for.
 #[derive(Debug)]
-pub struct Replay {
+pub struct ReplayProvider {
     cassette: Cassette,
     normaliser: Normaliser,
     /// The recorded text of each turn's request.
@@ -26,7 +26,7 @@ pub struct Replay {
 /// How far ahead a turn is looked for when requests that ran side by side come in another order.
 const AHEAD: usize = 16;
 
-impl Replay {
+impl ReplayProvider {
     /// Plays a cassette; the normaliser folds this run's paths as the recorder's did its own.
     pub fn new(cassette: Cassette, normaliser: Normaliser) -> Self {
         let mut previous = String::new();
@@ -49,11 +49,11 @@ impl Replay {
     }
 
     /// The turn for a request and its number, if it fits.
-    fn take(&self, request: &Request) -> Result<(usize, &Turn), ModelError> {
+    fn take(&self, request: &ModelRequest) -> Result<(usize, &CassetteTurn), ModelError> {
         let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
         let count = played.iter().filter(|played| **played).count() + 1;
         let misfit =
-            |problem: String| ModelError::new(ErrorKind::Replay, format!("request {count}: {problem}"));
+            |problem: String| ModelError::new(ModelErrorKind::Replay, format!("request {count}: {problem}"));
         let Some(next) = played.iter().position(|played| !played) else {
             let last = request.messages.last().map(words).unwrap_or_default();
             return Err(misfit(format!(
@@ -95,12 +95,17 @@ impl Replay {
     }
 }
 
-impl Provider for Replay {
+impl Provider for ReplayProvider {
     fn name(&self) -> &str {
         "replay"
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         Box::pin(async move {
             if cancel.is_cancelled() {
                 return Err(ModelError::cancelled());
@@ -109,17 +114,20 @@ impl Provider for Replay {
             let mut calls = 0;
             for step in &turn.steps {
                 match step {
-                    Step::Text(text) if text.is_empty() => {}
-                    Step::Text(text) => sink.delta(Delta::Text(text.clone())),
-                    Step::Reasoning(reasoning) if reasoning.text.is_empty() => {}
-                    Step::Reasoning(reasoning) => sink.delta(Delta::Reasoning(reasoning.text.clone())),
-                    Step::Call(call) => {
-                        sink.delta(Delta::CallStarted { index: calls, name: call.name.clone() });
-                        sink.delta(Delta::CallArguments { index: calls, text: call.arguments.clone() });
+                    CassetteStep::Text(text) if text.is_empty() => {}
+                    CassetteStep::Text(text) => sink.delta(ReplyDelta::Text(text.clone())),
+                    CassetteStep::Reasoning(reasoning) if reasoning.text.is_empty() => {}
+                    CassetteStep::Reasoning(reasoning) => {
+                        sink.delta(ReplyDelta::Reasoning(reasoning.text.clone()))
+                    }
+                    CassetteStep::Call(call) => {
+                        sink.delta(ReplyDelta::CallStarted { index: calls, name: call.name.clone() });
+                        sink.delta(ReplyDelta::CallArguments { index: calls, text: call.arguments.clone() });
                         calls += 1;
                     }
-                    Step::Delay(pause) => cancel.race(tokio::time::sleep(*pause)).await?,
-                    Step::Error(_) | Step::Cut => {}
+                    // The time that was recorded.
+                    CassetteStep::Delay(pause) => cancel.race(tokio::time::sleep(*pause)).await?,
+                    CassetteStep::Error(_) | CassetteStep::Cut => {}
                 }
             }
             turn.outcome(number)
@@ -127,9 +135,9 @@ impl Provider for Replay {
     }
 }
 
-impl Expect {
+impl TurnExpectation {
     /// Says what of it does not hold; `text` is the normalised request.
-    pub fn check(&self, request: &Request, text: &str) -> Result<(), String> {
+    pub fn check(&self, request: &ModelRequest, text: &str) -> Result<(), String> {
         let last = request.messages.last().map(words).unwrap_or_default();
         for wanted in &self.contains {
             if !text.contains(wanted.as_str()) {
@@ -166,11 +174,11 @@ impl Expect {
 }
 
 /// All that a message says, results included.
-fn words(message: &Message) -> String {
+fn words(message: &ModelMessage) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        Part::Result(result) => Some(result.text.as_str()),
-        Part::Reasoning(_) | Part::Call(_) => None,
+        MessagePart::Text(text) => Some(text.as_str()),
+        MessagePart::Result(result) => Some(result.text.as_str()),
+        MessagePart::Reasoning(_) | MessagePart::Call(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

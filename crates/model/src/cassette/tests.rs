@@ -8,23 +8,26 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::cancel::Cancel;
-use crate::error::ErrorKind;
-use crate::message::{Message, Part, Seal, ToolResult};
-use crate::provider::{Blocking, Provider};
-use crate::reply::{Delta, Reply};
-use crate::request::{Request, Tool};
-use crate::wire::Wire;
+use crate::cancel::ModelCancel;
+use crate::error::ModelErrorKind;
+use crate::message::{MessagePart, ModelMessage, Seal, ToolResult};
+use crate::provider::{BlockingProvider, Provider};
+use crate::reply::{ModelReply, ReplyDelta};
+use crate::request::{ModelRequest, ToolSpec};
+use crate::wire::WireFormat;
 
 fn read(text: &str) -> Cassette {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn ask(provider: &impl Provider, request: &Request) -> (Vec<Delta>, Result<Reply, ModelError>) {
+fn ask(
+    provider: &impl Provider,
+    request: &ModelRequest,
+) -> (Vec<ReplyDelta>, Result<ModelReply, ModelError>) {
     let mut deltas = Vec::new();
     let mut sink = |delta| deltas.push(delta);
-    let blocking = Blocking::new(provider).unwrap();
-    let reply = blocking.stream(request, &mut sink, &Cancel::default());
+    let blocking = BlockingProvider::new(provider).unwrap();
+    let reply = blocking.stream(request, &mut sink, &ModelCancel::default());
     (deltas, reply)
 }
 
@@ -35,10 +38,10 @@ impl<P: Provider + ?Sized> Provider for &P {
 
     fn stream<'a>(
         &'a self,
-        request: &'a Request,
-        sink: &'a mut dyn crate::Sink,
-        cancel: &'a Cancel,
-    ) -> crate::provider::Answer<'a> {
+        request: &'a ModelRequest,
+        sink: &'a mut dyn crate::DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> crate::provider::PendingReply<'a> {
         (**self).stream(request, sink, cancel)
     }
 }
@@ -69,20 +72,20 @@ fn the_short_forms_say_what_they_look_like() {
     assert_eq!(first.text(), "Let me look.");
     let call = first.calls().next().unwrap();
     assert_eq!((call.id.as_str(), call.arguments.as_str()), ("call_1_1", r#"{"path":"src/lib.rs"}"#));
-    assert_eq!(first.stop, Stop::ToolUse);
+    assert_eq!(first.stop, ReplyStop::ToolUse);
     let names: Vec<_> =
         outcomes[1].as_ref().unwrap().calls().map(|c| (c.name.clone(), c.arguments.clone())).collect();
     let expect =
         [("edit_file", r#"{"path":"a.rs","old":"x","new":"y"}"#), ("ls", "{}"), ("tool", r#"{"path":1}"#)];
     assert_eq!(names, expect.map(|(name, arguments)| (name.to_owned(), arguments.to_owned())));
-    assert_eq!(outcomes[2].as_ref().unwrap_err().kind, ErrorKind::RateLimit);
+    assert_eq!(outcomes[2].as_ref().unwrap_err().kind, ModelErrorKind::RateLimit);
     let busy = outcomes[3].as_ref().unwrap_err();
     assert_eq!((busy.status, busy.retry_after), (Some(529), Some(Duration::from_secs(2))));
-    assert_eq!(outcomes[4].as_ref().unwrap_err().kind, ErrorKind::Cut);
+    assert_eq!(outcomes[4].as_ref().unwrap_err().kind, ModelErrorKind::Cut);
     let last = outcomes[5].as_ref().unwrap();
     assert_eq!(
         (last.text().as_str(), last.stop, last.usage.unwrap().cost_usd),
-        ("ab", Stop::MaxTokens, Some(0.25))
+        ("ab", ReplyStop::MaxTokens, Some(0.25))
     );
     assert_eq!(last.calls().next().unwrap().arguments, "{oops");
     assert_eq!(read("# nothing\n\n").turns.len(), 0);
@@ -109,35 +112,36 @@ fn mistakes_are_pointed_out() {
 
 #[test]
 fn replay_delivers_pieces_and_then_the_reply() {
-    let replay = Replay::new(
+    let replay = ReplayProvider::new(
         read("- reply: [{reasoning: r}, {text: t}, {tool: ls, args: {a: 1}}]\n"),
         Normaliser::default(),
     );
-    let (deltas, reply) = ask(&replay, &Request::new("m", "hi"));
+    let (deltas, reply) = ask(&replay, &ModelRequest::new("m", "hi"));
     assert_eq!(
         deltas,
         [
-            Delta::Reasoning("r".into()),
-            Delta::Text("t".into()),
-            Delta::CallStarted { index: 0, name: "ls".into() },
-            Delta::CallArguments { index: 0, text: r#"{"a":1}"#.into() },
+            ReplyDelta::Reasoning("r".into()),
+            ReplyDelta::Text("t".into()),
+            ReplyDelta::CallStarted { index: 0, name: "ls".into() },
+            ReplyDelta::CallArguments { index: 0, text: r#"{"a":1}"#.into() },
         ]
     );
-    assert_eq!(reply.unwrap().stop, Stop::ToolUse);
+    assert_eq!(reply.unwrap().stop, ReplyStop::ToolUse);
     assert_eq!(replay.left(), 0);
-    let (_, over) = ask(&replay, &Request::new("m", "more"));
+    let (_, over) = ask(&replay, &ModelRequest::new("m", "more"));
     let over = over.unwrap_err();
-    assert_eq!(over.kind, ErrorKind::Replay);
+    assert_eq!(over.kind, ModelErrorKind::Replay);
     assert!(over.to_string().contains("ends after 1 turns") && over.to_string().contains("`more`"), "{over}");
 }
 
 #[test]
 fn expectations_about_the_request() {
     let check = |expect: &str, words: Option<&str>| {
-        let replay = Replay::new(read(&format!("- expect: {expect}\n  text: ok\n")), Normaliser::default());
-        let mut request = Request::new("m", "first");
-        request.tools = vec![Tool::new("b", "", json!({})), Tool::new("a", "", json!({}))];
-        request.messages.push(Message::results([ToolResult::ok("1", "the result")]));
+        let replay =
+            ReplayProvider::new(read(&format!("- expect: {expect}\n  text: ok\n")), Normaliser::default());
+        let mut request = ModelRequest::new("m", "first");
+        request.tools = vec![ToolSpec::new("b", "", json!({})), ToolSpec::new("a", "", json!({}))];
+        request.messages.push(ModelMessage::results([ToolResult::ok("1", "the result")]));
         let outcome = ask(&replay, &request).1;
         match words {
             None => assert_eq!(outcome.unwrap().text(), "ok", "{expect}"),
@@ -158,13 +162,13 @@ fn expectations_about_the_request() {
 /// Records a conversation with a cassette as the model and gives the recording and the replies.
 fn recorded(
     source: Cassette,
-    requests: &[Request],
+    requests: &[ModelRequest],
     normaliser: Normaliser,
-) -> (String, Vec<Result<Reply, ModelError>>) {
+) -> (String, Vec<Result<ModelReply, ModelError>>) {
     let tape = Arc::new(Mutex::new(String::new()));
     let writes = Arc::clone(&tape);
-    let replay = Replay::new(source, Normaliser::default());
-    let recorder = Recorder::new(replay, normaliser, move |text| {
+    let replay = ReplayProvider::new(source, Normaliser::default());
+    let recorder = RecordingProvider::new(replay, normaliser, move |text| {
         writes.lock().unwrap().push_str(text);
         Ok(())
     });
@@ -174,14 +178,14 @@ fn recorded(
     (text, replies)
 }
 
-fn conversation() -> [Request; 3] {
-    let mut first = Request::new("m", "Fix the test.");
+fn conversation() -> [ModelRequest; 3] {
+    let mut first = ModelRequest::new("m", "Fix the test.");
     first.system = "Be brief.\nBe right.".into();
     let mut second = first.clone();
-    second.messages.push(Message::assistant("Reading."));
-    second.messages.push(Message::user("line one\nline two"));
+    second.messages.push(ModelMessage::assistant("Reading."));
+    second.messages.push(ModelMessage::user("line one\nline two"));
     let mut third = second.clone();
-    third.messages.push(Message::user("again"));
+    third.messages.push(ModelMessage::user("again"));
     [first, second, third]
 }
 
@@ -268,7 +272,7 @@ fn a_recording_replays_to_the_same_replies_and_reads_well() {
         .replace("DIGEST-2", &read(&tape).turns[1].asked.as_ref().unwrap().digest)
         .replace("DIGEST-3", &read(&tape).turns[2].asked.as_ref().unwrap().digest)
     );
-    let replay = Replay::new(read(&tape), Normaliser::default());
+    let replay = ReplayProvider::new(read(&tape), Normaliser::default());
     for (request, reply) in requests.iter().zip(replies) {
         assert_eq!(ask(&replay, request).1, reply);
     }
@@ -278,18 +282,18 @@ fn a_recording_replays_to_the_same_replies_and_reads_well() {
 fn the_first_difference_stops_a_replay_and_is_shown() {
     let requests = conversation();
     let (tape, _) = recorded(read("- text: a\n- text: b\n- text: c\n"), &requests, Normaliser::default());
-    let replay = Replay::new(read(&tape), Normaliser::default());
+    let replay = ReplayProvider::new(read(&tape), Normaliser::default());
     ask(&replay, &requests[0]).1.unwrap();
     let mut other = requests[1].clone();
-    other.messages[2] = Message::user("line one\nline 2");
+    other.messages[2] = ModelMessage::user("line one\nline 2");
     let error = ask(&replay, &other).1.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Replay);
+    assert_eq!(error.kind, ModelErrorKind::Replay);
     let text = error.to_string();
     assert!(text.contains("request 2") && text.contains("-   line two\n+   line 2\n"), "{text}");
     // Without its request the turn matches by order.
     let mut loose = read(&tape);
     loose.turns[1].asked = None;
-    let replay = Replay::new(loose, Normaliser::default());
+    let replay = ReplayProvider::new(loose, Normaliser::default());
     ask(&replay, &requests[0]).1.unwrap();
     assert_eq!(ask(&replay, &other).1.unwrap().text(), "b");
 }
@@ -297,14 +301,14 @@ fn the_first_difference_stops_a_replay_and_is_shown() {
 #[test]
 fn a_redacted_recording_replays_against_its_own_redacted_replies() {
     let normaliser = Normaliser::new(Redactor::new([("key", "s3cret-value-1")]));
-    let first = Request::new("m", "my key is s3cret-value-1");
+    let first = ModelRequest::new("m", "my key is s3cret-value-1");
     let mut second = first.clone();
-    second.messages.push(Message::assistant("you said s3cret-value-1"));
-    second.messages.push(Message::user("yes"));
+    second.messages.push(ModelMessage::assistant("you said s3cret-value-1"));
+    second.messages.push(ModelMessage::user("yes"));
     let source = read("- text: you said s3cret-value-1\n- text: bye\n");
     let (tape, _) = recorded(source, &[first.clone(), second.clone()], normaliser.clone());
     assert!(!tape.contains("s3cret-value-1"), "{tape}");
-    let replay = Replay::new(read(&tape), normaliser);
+    let replay = ReplayProvider::new(read(&tape), normaliser);
     let reply = ask(&replay, &first).1.unwrap();
     assert_eq!(reply.text(), "you said [redacted:key]");
     second.messages[1] = reply.message();
@@ -316,14 +320,18 @@ async fn requests_side_by_side_are_recorded_in_the_order_they_began_and_replayed
     let tape = Arc::new(Mutex::new(String::new()));
     let writes = Arc::clone(&tape);
     let source = read("- reply: [{delay: 2s}, {text: slow}]\n- text: quick\n- reply: [{delay: 1h}]\n");
-    let recorder =
-        Recorder::new(Replay::new(source, Normaliser::default()), Normaliser::default(), move |text| {
+    let recorder = RecordingProvider::new(
+        ReplayProvider::new(source, Normaliser::default()),
+        Normaliser::default(),
+        move |text| {
             writes.lock().unwrap().push_str(text);
             Ok(())
-        });
-    let (one, two) = (Request::new("m", "one"), Request::new("m", "two"));
-    let cancel = Cancel::default();
-    let (mut first_sink, mut second_sink, mut third_sink) = (|_: Delta| {}, |_: Delta| {}, |_: Delta| {});
+        },
+    );
+    let (one, two) = (ModelRequest::new("m", "one"), ModelRequest::new("m", "two"));
+    let cancel = ModelCancel::default();
+    let (mut first_sink, mut second_sink, mut third_sink) =
+        (|_: ReplyDelta| {}, |_: ReplyDelta| {}, |_: ReplyDelta| {});
     let first = recorder.stream(&one, &mut first_sink, &cancel);
     let second = recorder.stream(&two, &mut second_sink, &cancel);
     let (first, second) = tokio::join!(first, second);
@@ -336,8 +344,8 @@ async fn requests_side_by_side_are_recorded_in_the_order_they_began_and_replayed
         recorded.turns.iter().map(|t| t.outcome(1).unwrap().text()).collect::<Vec<_>>(),
         ["slow", "quick"]
     );
-    let replay = Replay::new(recorded, Normaliser::default());
-    let mut sink = |_: Delta| {};
+    let replay = ReplayProvider::new(recorded, Normaliser::default());
+    let mut sink = |_: ReplyDelta| {};
     assert_eq!(replay.stream(&two, &mut sink, &cancel).await.unwrap().text(), "quick");
     assert_eq!(replay.left(), 1);
     assert_eq!(replay.stream(&one, &mut sink, &cancel).await.unwrap().text(), "slow");
@@ -345,11 +353,12 @@ async fn requests_side_by_side_are_recorded_in_the_order_they_began_and_replayed
 
 #[test]
 fn a_full_disk_does_not_stop_the_run() {
-    let recorder =
-        Recorder::new(Replay::new(read("- text: a\n"), Normaliser::default()), Normaliser::default(), |_| {
-            Err(std::io::Error::other("disk full"))
-        });
-    assert_eq!(ask(&recorder, &Request::new("m", "x")).1.unwrap().text(), "a");
+    let recorder = RecordingProvider::new(
+        ReplayProvider::new(read("- text: a\n"), Normaliser::default()),
+        Normaliser::default(),
+        |_| Err(std::io::Error::other("disk full")),
+    );
+    assert_eq!(ask(&recorder, &ModelRequest::new("m", "x")).1.unwrap().text(), "a");
     assert!(recorder.problem().unwrap().contains("disk full"));
 }
 
@@ -386,22 +395,23 @@ fn arguments() -> impl Strategy<Value = String> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = CassetteStep> {
     prop_oneof![
-        text().prop_map(Step::Text),
-        (text(), prop::option::of(text())).prop_map(|(text, seal)| Step::Reasoning(Reasoning {
+        text().prop_map(CassetteStep::Text),
+        (text(), prop::option::of(text())).prop_map(|(text, seal)| CassetteStep::Reasoning(Reasoning {
             text,
-            seal: seal.map(|value| Seal { wire: Wire::Chat, value: json!([{"data": value}]) }),
+            seal: seal.map(|value| Seal { wire: WireFormat::Chat, value: json!([{"data": value}]) }),
         })),
-        (prop::option::of(text()), text(), arguments(), any::<bool>())
-            .prop_map(|(id, name, arguments, custom)| Step::Call(Call { id, name, arguments, custom })),
-        (0u64..5000).prop_map(|ms| Step::Delay(Duration::from_millis(ms))),
+        (prop::option::of(text()), text(), arguments(), any::<bool>()).prop_map(
+            |(id, name, arguments, custom)| CassetteStep::Call(CassetteCall { id, name, arguments, custom })
+        ),
+        (0u64..5000).prop_map(|ms| CassetteStep::Delay(Duration::from_millis(ms))),
     ]
 }
 
-fn turn() -> impl Strategy<Value = Turn> {
+fn turn() -> impl Strategy<Value = CassetteTurn> {
     let expect = (prop::collection::vec(text(), 0..3), prop::option::of(prop::collection::vec(text(), 0..3)));
-    let asked = prop::option::of((text(), 0usize..9).prop_map(|(text, keeps)| Asked {
+    let asked = prop::option::of((text(), 0usize..9).prop_map(|(text, keeps)| RecordedRequest {
         digest: "d".into(),
         keeps,
         text,
@@ -411,14 +421,14 @@ fn turn() -> impl Strategy<Value = Turn> {
             if cut {
                 let error =
                     ModelError { retry_after: Some(Duration::from_millis(1500)), ..ModelError::cut("x") };
-                steps.push(if id.is_some() { Step::Error(error) } else { Step::Cut });
+                steps.push(if id.is_some() { CassetteStep::Error(error) } else { CassetteStep::Cut });
             }
-            Turn {
-                expect: Expect { contains, tools, ..Expect::default() },
+            CassetteTurn {
+                expect: TurnExpectation { contains, tools, ..TurnExpectation::default() },
                 asked,
                 steps,
-                stop: Some(Stop::Pause),
-                usage: Some(Usage { input: 3, cost_usd: Some(1e-7), ..Usage::default() }),
+                stop: Some(ReplyStop::Pause),
+                usage: Some(TokenUsage { input: 3, cost_usd: Some(1e-7), ..TokenUsage::default() }),
                 id,
                 model: None,
                 window: Some(4096),
@@ -450,25 +460,25 @@ proptest! {
         around in r"[a-z \n\x22]{0,6}",
     ) {
         let said = format!("{around}{secret}{around}");
-        let call = |arguments: String| Step::Call(Call { id: Some("c".into()), name: "t".into(), arguments, custom: false });
+        let call = |arguments: String| CassetteStep::Call(CassetteCall { id: Some("c".into()), name: "t".into(), arguments, custom: false });
         let step = match place {
-            0 => Step::Text(said.clone()),
-            1 => Step::Reasoning(Reasoning { text: said.clone(), seal: None }),
-            2 => Step::Reasoning(Reasoning {
+            0 => CassetteStep::Text(said.clone()),
+            1 => CassetteStep::Reasoning(Reasoning { text: said.clone(), seal: None }),
+            2 => CassetteStep::Reasoning(Reasoning {
                 text: String::new(),
-                seal: Some(Seal { wire: Wire::Chat, value: json!({"a": [said.clone()], said.clone(): 1}) }),
+                seal: Some(Seal { wire: WireFormat::Chat, value: json!({"a": [said.clone()], said.clone(): 1}) }),
             }),
             3 => call(json!({"a": {"b": said.clone()}}).to_string()),
             4 => call(format!("{{ broken {said}")),
             5 => call(json!({said.clone(): 1}).to_string()),
-            _ => Step::Error(ModelError::new(ErrorKind::BadRequest, said.clone())),
+            _ => CassetteStep::Error(ModelError::new(ModelErrorKind::BadRequest, said.clone())),
         };
-        let turn = Turn { steps: vec![step], id: Some(said.clone()), model: Some(said.clone()), ..Turn::default() };
-        let mut request = Request::new("m", said.clone());
-        request.messages.push(Message { role: crate::Role::Assistant, parts: vec![
-            Part::Call(crate::ToolCall::new("c", "t", json!({"x": said.clone()}).to_string())),
+        let turn = CassetteTurn { steps: vec![step], id: Some(said.clone()), model: Some(said.clone()), ..CassetteTurn::default() };
+        let mut request = ModelRequest::new("m", said.clone());
+        request.messages.push(ModelMessage { role: crate::Role::Assistant, parts: vec![
+            MessagePart::Call(crate::ToolCall::new("c", "t", json!({"x": said.clone()}).to_string())),
         ] });
-        request.messages.push(Message::results([ToolResult::ok("c", said)]));
+        request.messages.push(ModelMessage::results([ToolResult::ok("c", said)]));
         let normaliser = Normaliser::new(Redactor::new([("key", secret.as_str())]));
         let (tape, _) = recorded(Cassette { turns: vec![turn] }, &[request], normaliser);
         prop_assert!(!tape.contains(&secret), "{}", tape);

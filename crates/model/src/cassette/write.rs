@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use holon_core::Span;
+use holon_core::HumanDuration;
 use serde_json::{Map, Value, json};
 
-use super::{Cassette, Step, Turn};
+use super::{Cassette, CassetteStep, CassetteTurn};
 
 /// What a recording begins with.
 pub(super) const HEADING: &str =
@@ -15,11 +15,11 @@ pub(super) const HEADING: &str =
 impl Cassette {
     /// The cassette as text; reading it gives the same cassette.
     pub fn to_yaml(&self) -> String {
-        self.turns.iter().map(Turn::to_yaml).collect()
+        self.turns.iter().map(CassetteTurn::to_yaml).collect()
     }
 }
 
-impl Turn {
+impl CassetteTurn {
     /// The turn as an entry of a cassette.
     pub fn to_yaml(&self) -> String {
         let mut out = String::new();
@@ -61,17 +61,17 @@ impl Turn {
     }
 }
 
-fn step(step: &Step) -> Value {
+fn step(step: &CassetteStep) -> Value {
     match step {
-        Step::Text(text) => json!({"text": text}),
-        Step::Reasoning(reasoning) => {
+        CassetteStep::Text(text) => json!({"text": text}),
+        CassetteStep::Reasoning(reasoning) => {
             let mut entry = json!({"reasoning": reasoning.text});
             if let Some(seal) = &reasoning.seal {
                 entry["seal"] = json!(seal);
             }
             entry
         }
-        Step::Call(call) => {
+        CassetteStep::Call(call) => {
             let mut entry = json!({"tool": call.name});
             if let Some(id) = &call.id {
                 entry["id"] = json!(id);
@@ -85,8 +85,8 @@ fn step(step: &Step) -> Value {
             }
             entry
         }
-        Step::Delay(pause) => json!({"delay": span(*pause)}),
-        Step::Error(error) => {
+        CassetteStep::Delay(pause) => json!({"delay": span(*pause)}),
+        CassetteStep::Error(error) => {
             let mut told = json!({"kind": error.kind, "message": error.message});
             if let Some(status) = error.status {
                 told["status"] = json!(status);
@@ -99,14 +99,14 @@ fn step(step: &Step) -> Value {
             }
             json!({"error": told})
         }
-        Step::Cut => json!({"cut": true}),
+        CassetteStep::Cut => json!({"cut": true}),
     }
 }
 
 /// A pause as text, within what can be read back.
-fn span(pause: Duration) -> Span {
+fn span(pause: Duration) -> HumanDuration {
     const MOST: Duration = Duration::from_secs(30 * 86_400);
-    Span::from(pause.min(MOST))
+    HumanDuration::from(pause.min(MOST))
 }
 
 /// Arguments as a mapping, when writing them as JSON again gives the very same text.

@@ -23,7 +23,7 @@ pub struct CatalogueCache {
 
 /// A list as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct CachedCatalogue {
     version: u32,
     /// The URL it is from.
     pub source: String,
@@ -35,7 +35,7 @@ pub struct Kept {
     pub rows: Vec<ModelRow>,
 }
 
-impl Kept {
+impl CachedCatalogue {
     /// A list that was just fetched.
     pub fn new(source: &str, checked_at: Timestamp, etag: Option<String>, rows: Vec<ModelRow>) -> Self {
         Self { version: VERSION, source: source.to_owned(), checked_at, etag, rows }
@@ -59,13 +59,13 @@ impl CatalogueCache {
     }
 
     /// The list from this source, if a good one is there.
-    pub fn read(&self, source: &str) -> Option<Kept> {
-        let kept: Kept = cache_file::read(&self.path(), MOST_BYTES)?;
+    pub fn read(&self, source: &str) -> Option<CachedCatalogue> {
+        let kept: CachedCatalogue = cache_file::read(&self.path(), MOST_BYTES)?;
         (kept.version == VERSION && kept.source == source && !kept.rows.is_empty()).then_some(kept)
     }
 
     /// Replaces the list; readers see the old one or the new one, never half of it.
-    pub fn write(&self, kept: &Kept) -> Result<(), CatalogueError> {
+    pub fn write(&self, kept: &CachedCatalogue) -> Result<(), CatalogueError> {
         let path = self.path();
         cache_file::replace(&path, kept).map_err(|source| CatalogueError::Cache { path, source })
     }
@@ -84,7 +84,8 @@ mod tests {
         let cache = CatalogueCache::new(folder.path().join("deep/er"));
         assert_eq!(cache.read("here"), None);
         let now: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
-        let kept = Kept::new("here", now, Some("\"a\"".into()), vec![ModelRow::new("openrouter", "a/b")]);
+        let kept =
+            CachedCatalogue::new("here", now, Some("\"a\"".into()), vec![ModelRow::new("openrouter", "a/b")]);
         cache.write(&kept).unwrap();
         cache.write(&kept).unwrap();
         assert_eq!(cache.read("here"), Some(kept.clone()));
@@ -105,7 +106,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        let kept = Kept::new("here", Timestamp::UNIX_EPOCH, None, Vec::new());
+        let kept = CachedCatalogue::new("here", Timestamp::UNIX_EPOCH, None, Vec::new());
         let error = CatalogueCache::new(file.join("below")).write(&kept).unwrap_err().to_string();
         assert!(error.contains("file/below/models.json"), "{error}");
     }

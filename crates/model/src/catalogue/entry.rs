@@ -78,11 +78,11 @@ impl StaticEntry {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::catalogue::Table;
+    use crate::catalogue::ModelRowTable;
 
     #[test]
     fn entries_add_and_change() {
-        let mut rows = Table::builtin().rows("anthropic");
+        let mut rows = ModelRowTable::builtin().rows("anthropic");
         let count = rows.len();
         let text = r#"
             id = "claude-sonnet-5-5"

@@ -5,25 +5,25 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::CatalogueError;
-use super::cache::{CatalogueCache, Kept};
+use super::cache::{CachedCatalogue, CatalogueCache};
 use super::openrouter::{OPENROUTER, parse};
-use super::plan::Plan;
+use super::plan::CataloguePlan;
 use super::row::ModelRow;
-use super::table::Table;
+use super::table::ModelRowTable;
 use crate::error::ModelError;
 
 /// Fetches OpenRouter's list.
-pub trait Fetch {
+pub trait CatalogueFetch {
     /// The URL it is fetched from; a cache remembers it.
     fn source(&self) -> String;
 
     /// Asks for the list, unless it is still in the state that was given this name.
-    fn fetch(&self, etag: Option<&str>) -> Result<Fetched, ModelError>;
+    fn fetch(&self, etag: Option<&str>) -> Result<FetchedCatalogue, ModelError>;
 }
 
 /// What a server gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fetched {
+pub enum FetchedCatalogue {
     /// The list is as it was.
     Unchanged,
     /// The list.
@@ -41,14 +41,14 @@ pub struct Catalogue {
     /// The models of one provider, in order of ids.
     pub rows: Vec<ModelRow>,
     /// Where the figures are from.
-    pub origin: Origin,
+    pub origin: CatalogueOrigin,
     /// What did not work on the way, in words.
     pub warning: Option<String>,
 }
 
 /// Where figures are from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum CatalogueOrigin {
     /// The network, just now.
     Fetched,
     /// The cache.
@@ -68,30 +68,34 @@ pub enum Origin {
 impl Catalogue {
     /// What the table knows of a provider.
     pub fn of_table(provider: &str) -> Self {
-        let table = Table::builtin();
-        let origin = Origin::Table { as_of: table.as_of.clone() };
+        let table = ModelRowTable::builtin();
+        let origin = CatalogueOrigin::Table { as_of: table.as_of.clone() };
         Self { rows: table.rows(provider), origin, warning: None }
     }
 
-    fn of_kept(kept: Kept) -> Self {
-        Self { rows: kept.rows, origin: Origin::Cached { checked_at: kept.checked_at }, warning: None }
+    fn of_kept(kept: CachedCatalogue) -> Self {
+        Self {
+            rows: kept.rows,
+            origin: CatalogueOrigin::Cached { checked_at: kept.checked_at },
+            warning: None,
+        }
     }
 }
 
 /// Carries out a plan for a provider; whatever fails, there is a list in the end, and a warning with it.
 pub fn load(
-    plan: Plan,
+    plan: CataloguePlan,
     provider: &str,
-    fetch: &dyn Fetch,
+    fetch: &dyn CatalogueFetch,
     cache: Option<&CatalogueCache>,
     now: Timestamp,
 ) -> Catalogue {
     let source = fetch.source();
     let kept = || cache.and_then(|cache| cache.read(&source));
     let mut catalogue = match plan {
-        Plan::Table => Catalogue::of_table(provider),
-        Plan::Cache => kept().map_or_else(|| Catalogue::of_table(provider), Catalogue::of_kept),
-        Plan::Fetch => {
+        CataloguePlan::Table => Catalogue::of_table(provider),
+        CataloguePlan::Cache => kept().map_or_else(|| Catalogue::of_table(provider), Catalogue::of_kept),
+        CataloguePlan::Fetch => {
             let kept = kept();
             match refresh(fetch, cache, kept.as_ref(), now) {
                 Ok(catalogue) => catalogue,
@@ -103,26 +107,28 @@ pub fn load(
         }
     };
     if provider == OPENROUTER {
-        Table::builtin().annotate(&mut catalogue.rows);
+        ModelRowTable::builtin().annotate(&mut catalogue.rows);
     }
     catalogue
 }
 
 fn refresh(
-    fetch: &dyn Fetch,
+    fetch: &dyn CatalogueFetch,
     cache: Option<&CatalogueCache>,
-    kept: Option<&Kept>,
+    kept: Option<&CachedCatalogue>,
     now: Timestamp,
 ) -> Result<Catalogue, CatalogueError> {
     let etag = kept.and_then(|kept| kept.etag.as_deref());
     let fresh = match (fetch.fetch(etag)?, kept) {
-        (Fetched::List { body, etag }, _) => Kept::new(&fetch.source(), now, etag, parse(&body)?),
-        (Fetched::Unchanged, Some(kept)) => {
+        (FetchedCatalogue::List { body, etag }, _) => {
+            CachedCatalogue::new(&fetch.source(), now, etag, parse(&body)?)
+        }
+        (FetchedCatalogue::Unchanged, Some(kept)) => {
             let mut kept = kept.clone();
             kept.checked_at = now;
             kept
         }
-        (Fetched::Unchanged, None) => {
+        (FetchedCatalogue::Unchanged, None) => {
             return Err(CatalogueError::Malformed {
                 problem: "the server says it is unchanged, but there is no earlier one".to_owned(),
                 found: String::new(),
@@ -131,10 +137,10 @@ fn refresh(
     };
     // A list that cannot be kept is still a list.
     let warning = cache.and_then(|cache| cache.write(&fresh).err()).map(|error| error.to_string());
-    Ok(Catalogue { rows: fresh.rows, origin: Origin::Fetched, warning })
+    Ok(Catalogue { rows: fresh.rows, origin: CatalogueOrigin::Fetched, warning })
 }
 
-impl Origin {
+impl CatalogueOrigin {
     /// Where the figures are from and how old they are, as in `the table that comes with Holon, 2026-11-15 (12 days old)`.
     pub fn describe(&self, now: Timestamp) -> String {
         match self {
@@ -173,33 +179,33 @@ mod tests {
 
     use super::*;
     use crate::catalogue::Tier;
-    use crate::error::ErrorKind;
+    use crate::error::ModelErrorKind;
 
     /// Answers from a list, and remembers what it was asked.
     #[derive(Default)]
-    struct Scripted {
-        answers: RefCell<Vec<Result<Fetched, ModelError>>>,
+    struct ScriptedFetch {
+        answers: RefCell<Vec<Result<FetchedCatalogue, ModelError>>>,
         asked: RefCell<Vec<Option<String>>>,
     }
 
-    impl Fetch for Scripted {
+    impl CatalogueFetch for ScriptedFetch {
         fn source(&self) -> String {
             "https://models.test".to_owned()
         }
 
-        fn fetch(&self, etag: Option<&str>) -> Result<Fetched, ModelError> {
+        fn fetch(&self, etag: Option<&str>) -> Result<FetchedCatalogue, ModelError> {
             self.asked.borrow_mut().push(etag.map(str::to_owned));
             self.answers.borrow_mut().remove(0)
         }
     }
 
-    fn list(id: &str) -> Result<Fetched, ModelError> {
+    fn list(id: &str) -> Result<FetchedCatalogue, ModelError> {
         let body = format!(r#"{{"data": [{{"id": "{id}"}}]}}"#).into_bytes();
-        Ok(Fetched::List { body, etag: Some("\"one\"".to_owned()) })
+        Ok(FetchedCatalogue::List { body, etag: Some("\"one\"".to_owned()) })
     }
 
-    fn gone() -> Result<Fetched, ModelError> {
-        Err(ModelError::new(ErrorKind::Network, "no route"))
+    fn gone() -> Result<FetchedCatalogue, ModelError> {
+        Err(ModelError::new(ModelErrorKind::Network, "no route"))
     }
 
     fn at(text: &str) -> Timestamp {
@@ -210,31 +216,34 @@ mod tests {
     fn the_network_then_the_cache_then_the_table() {
         let folder = tempfile::tempdir().unwrap();
         let cache = CatalogueCache::new(folder.path());
-        let server = Scripted {
+        let server = ScriptedFetch {
             answers: RefCell::new(vec![
                 gone(),
                 list("anthropic/claude-opus-9"),
-                Ok(Fetched::Unchanged),
+                Ok(FetchedCatalogue::Unchanged),
                 gone(),
             ]),
-            ..Scripted::default()
+            ..ScriptedFetch::default()
         };
         let get = |plan, now: &str| load(plan, OPENROUTER, &server, Some(&cache), at(now));
 
-        let offline = get(Plan::Fetch, "2026-12-01T00:00:00Z");
-        assert_eq!(offline.rows, Table::builtin().rows(OPENROUTER));
+        let offline = get(CataloguePlan::Fetch, "2026-12-01T00:00:00Z");
+        assert_eq!(offline.rows, ModelRowTable::builtin().rows(OPENROUTER));
         assert!(offline.warning.unwrap().contains("no route"));
-        assert!(matches!(offline.origin, Origin::Table { .. }));
+        assert!(matches!(offline.origin, CatalogueOrigin::Table { .. }));
 
-        let fetched = get(Plan::Fetch, "2026-12-01T00:00:00Z");
-        assert_eq!((fetched.rows.len(), fetched.origin, fetched.warning), (1, Origin::Fetched, None));
+        let fetched = get(CataloguePlan::Fetch, "2026-12-01T00:00:00Z");
+        assert_eq!(
+            (fetched.rows.len(), fetched.origin, fetched.warning),
+            (1, CatalogueOrigin::Fetched, None)
+        );
 
-        let cached = get(Plan::Cache, "2026-12-01T03:00:00Z");
+        let cached = get(CataloguePlan::Cache, "2026-12-01T03:00:00Z");
         assert_eq!(cached.origin.describe(at("2026-12-01T03:00:00Z")), "the cache, 3 hours old");
 
         // The same state: the rows stay, their age begins anew.
-        assert_eq!(get(Plan::Fetch, "2026-12-03T00:00:00Z").origin, Origin::Fetched);
-        let later = get(Plan::Fetch, "2026-12-07T00:00:00Z");
+        assert_eq!(get(CataloguePlan::Fetch, "2026-12-03T00:00:00Z").origin, CatalogueOrigin::Fetched);
+        let later = get(CataloguePlan::Fetch, "2026-12-07T00:00:00Z");
         assert_eq!(later.origin.describe(at("2026-12-07T00:00:00Z")), "the cache, 4 days old");
         assert_eq!(later.rows[0].id, "anthropic/claude-opus-9");
         assert!(later.warning.is_some());
@@ -244,20 +253,20 @@ mod tests {
 
     #[test]
     fn what_only_the_table_knows_is_added() {
-        let server = Scripted {
+        let server = ScriptedFetch {
             answers: RefCell::new(vec![list("anthropic/claude-opus-5.9")]),
-            ..Scripted::default()
+            ..ScriptedFetch::default()
         };
-        let fetched = load(Plan::Fetch, OPENROUTER, &server, None, Timestamp::UNIX_EPOCH);
+        let fetched = load(CataloguePlan::Fetch, OPENROUTER, &server, None, Timestamp::UNIX_EPOCH);
         assert_eq!(fetched.rows[0].tier, Tier::Frontier);
     }
 
     #[test]
     fn nothing_is_asked_unless_planned() {
-        let server = Scripted::default();
+        let server = ScriptedFetch::default();
         let get = |plan, provider| load(plan, provider, &server, None, Timestamp::UNIX_EPOCH);
-        assert!(!get(Plan::Table, "openai").rows.is_empty());
-        assert!(!get(Plan::Cache, OPENROUTER).rows.is_empty());
+        assert!(!get(CataloguePlan::Table, "openai").rows.is_empty());
+        assert!(!get(CataloguePlan::Cache, OPENROUTER).rows.is_empty());
         assert!(server.asked.borrow().is_empty());
     }
 
@@ -265,9 +274,11 @@ mod tests {
     fn an_answer_that_is_no_list_does_not_replace_the_one_there_is() {
         let folder = tempfile::tempdir().unwrap();
         let cache = CatalogueCache::new(folder.path());
-        let html = Ok(Fetched::List { body: b"<html>".to_vec(), etag: None });
-        let server = Scripted { answers: RefCell::new(vec![list("a/b"), html]), ..Scripted::default() };
-        let get = || load(Plan::Fetch, OPENROUTER, &server, Some(&cache), at("2026-12-01T00:00:00Z"));
+        let html = Ok(FetchedCatalogue::List { body: b"<html>".to_vec(), etag: None });
+        let server =
+            ScriptedFetch { answers: RefCell::new(vec![list("a/b"), html]), ..ScriptedFetch::default() };
+        let get =
+            || load(CataloguePlan::Fetch, OPENROUTER, &server, Some(&cache), at("2026-12-01T00:00:00Z"));
         get();
         let second = get();
         assert_eq!(second.rows[0].id, "a/b");
@@ -276,7 +287,7 @@ mod tests {
 
     #[test]
     fn ages() {
-        let table = Origin::Table { as_of: "2026-11-15".to_owned() };
+        let table = CatalogueOrigin::Table { as_of: "2026-11-15".to_owned() };
         let expect = "the table that comes with Holon, 2026-11-15";
         assert_eq!(table.describe(at("2026-11-15T10:00:00Z")), expect);
         assert_eq!(table.describe(at("2027-03-01T10:00:00Z")), format!("{expect} (106 days old)"));

@@ -14,13 +14,13 @@ mod table;
 
 use std::path::PathBuf;
 
-pub use cache::{CatalogueCache, Kept};
+pub use cache::{CachedCatalogue, CatalogueCache};
 pub use entry::{StaticEntry, add_entries};
-pub use load::{Catalogue, Fetch, Fetched, Origin, load};
+pub use load::{Catalogue, CatalogueFetch, CatalogueOrigin, FetchedCatalogue, load};
 pub use openrouter::{OPENROUTER, parse as parse_openrouter};
-pub use plan::{Asked, Freshness, Plan, TTL, plan};
+pub use plan::{CataloguePlan, CatalogueQuery, Freshness, TTL, plan};
 pub use row::{DataPolicy, Latency, ModelRow, Tier};
-pub use table::{LocalNames, Table, maker_of};
+pub use table::{LocalModelNames, ModelRowTable, maker_of};
 
 /// What can be wrong with a catalogue.
 #[derive(Debug, thiserror::Error)]

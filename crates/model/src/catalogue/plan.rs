@@ -25,7 +25,7 @@ pub enum Freshness {
 
 /// What the decision depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct CatalogueQuery<'a> {
     /// Whose models are chosen from.
     pub provider: &'a str,
     /// Whether that provider is in use anyway, so that asking it tells nobody anything new.
@@ -38,7 +38,7 @@ pub struct Asked<'a> {
 
 /// Where the list comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plan {
+pub enum CataloguePlan {
     /// From the built-in table.
     Table,
     /// From the cache, or the table when there is none.
@@ -48,13 +48,13 @@ pub enum Plan {
 }
 
 /// Decides. Only OpenRouter has a list that is fetched. Nobody comes here when the model is settled already.
-pub fn plan(asked: Asked<'_>) -> Plan {
+pub fn plan(asked: CatalogueQuery<'_>) -> CataloguePlan {
     let fresh = asked.cached.is_some_and(|age| age < TTL);
     match asked.freshness {
-        _ if asked.provider != OPENROUTER => Plan::Table,
-        Freshness::Now => Plan::Fetch,
-        Freshness::Daily if asked.online && !fresh => Plan::Fetch,
-        Freshness::Daily | Freshness::Offline => Plan::Cache,
+        _ if asked.provider != OPENROUTER => CataloguePlan::Table,
+        Freshness::Now => CataloguePlan::Fetch,
+        Freshness::Daily if asked.online && !fresh => CataloguePlan::Fetch,
+        Freshness::Daily | Freshness::Offline => CataloguePlan::Cache,
     }
 }
 
@@ -64,22 +64,23 @@ mod tests {
 
     #[test]
     fn the_network_is_asked_once_a_day_and_only_where_it_is_in_use() {
-        let asked = Asked { provider: OPENROUTER, online: true, freshness: Freshness::Daily, cached: None };
+        let asked =
+            CatalogueQuery { provider: OPENROUTER, online: true, freshness: Freshness::Daily, cached: None };
         let old = Some(TTL + Duration::from_secs(1));
         let fresh = Some(TTL - Duration::from_secs(1));
         let (offline, now) = (Freshness::Offline, Freshness::Now);
         for (asked, expect) in [
-            (asked, Plan::Fetch),
-            (Asked { cached: fresh, ..asked }, Plan::Cache),
-            (Asked { cached: old, ..asked }, Plan::Fetch),
-            (Asked { cached: fresh, freshness: now, ..asked }, Plan::Fetch),
-            (Asked { online: false, ..asked }, Plan::Cache),
-            (Asked { online: false, cached: old, ..asked }, Plan::Cache),
-            (Asked { online: false, freshness: now, ..asked }, Plan::Fetch),
-            (Asked { freshness: offline, ..asked }, Plan::Cache),
-            (Asked { freshness: offline, cached: old, ..asked }, Plan::Cache),
-            (Asked { provider: "anthropic", ..asked }, Plan::Table),
-            (Asked { provider: "ollama", freshness: now, ..asked }, Plan::Table),
+            (asked, CataloguePlan::Fetch),
+            (CatalogueQuery { cached: fresh, ..asked }, CataloguePlan::Cache),
+            (CatalogueQuery { cached: old, ..asked }, CataloguePlan::Fetch),
+            (CatalogueQuery { cached: fresh, freshness: now, ..asked }, CataloguePlan::Fetch),
+            (CatalogueQuery { online: false, ..asked }, CataloguePlan::Cache),
+            (CatalogueQuery { online: false, cached: old, ..asked }, CataloguePlan::Cache),
+            (CatalogueQuery { online: false, freshness: now, ..asked }, CataloguePlan::Fetch),
+            (CatalogueQuery { freshness: offline, ..asked }, CataloguePlan::Cache),
+            (CatalogueQuery { freshness: offline, cached: old, ..asked }, CataloguePlan::Cache),
+            (CatalogueQuery { provider: "anthropic", ..asked }, CataloguePlan::Table),
+            (CatalogueQuery { provider: "ollama", freshness: now, ..asked }, CataloguePlan::Table),
         ] {
             assert_eq!(plan(asked), expect, "{asked:?}");
         }

@@ -12,33 +12,33 @@ use crate::usage::Prices;
 
 const TEXT: &str = include_str!("../../../../rules/models-catalogue.toml");
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| read(TEXT).unwrap_or_default());
+static TABLE: LazyLock<ModelRowTable> = LazyLock::new(|| read(TEXT).unwrap_or_default());
 
 /// The table as it is written.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Table {
+pub struct ModelRowTable {
     /// The day its figures are of, as `2026-11-15`.
     pub as_of: String,
     /// The model to take where nothing may be chosen, by provider.
     defaults: BTreeMap<String, String>,
     #[serde(rename = "model")]
-    models: Vec<Known>,
+    models: Vec<KnownModel>,
     #[serde(rename = "family")]
-    families: Vec<Family>,
+    families: Vec<ModelFamily>,
     /// What names of models on this machine say.
-    pub local: LocalNames,
+    pub local: LocalModelNames,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
+struct KnownModel {
     id: String,
     anthropic: Option<String>,
     openai: Option<String>,
     context: u64,
     max_output: Option<u64>,
-    price: Price,
+    price: ModelPriceRow,
     tier: Tier,
     latency: Latency,
     #[serde(default = "yes")]
@@ -58,15 +58,15 @@ fn yes() -> bool {
 /// US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Price {
+pub(super) struct ModelPriceRow {
     input: f64,
     output: f64,
     cache_read: Option<f64>,
     cache_write: Option<f64>,
 }
 
-impl From<Price> for Prices {
-    fn from(price: Price) -> Self {
+impl From<ModelPriceRow> for Prices {
+    fn from(price: ModelPriceRow) -> Self {
         let per_token = |dollars: f64| dollars / 1e6;
         Self {
             input: per_token(price.input),
@@ -79,7 +79,7 @@ impl From<Price> for Prices {
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Family {
+struct ModelFamily {
     ids: Vec<String>,
     tier: Tier,
     latency: Latency,
@@ -88,18 +88,18 @@ struct Family {
 /// What names of models on this machine say; the names are compared without the folder before them and without case.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LocalNames {
+pub struct LocalModelNames {
     not_for_chat: Vec<String>,
     preferred: Vec<String>,
     without_tools: Vec<String>,
     with_tools: Vec<String>,
 }
 
-fn read(text: &str) -> Result<Table, toml::de::Error> {
+fn read(text: &str) -> Result<ModelRowTable, toml::de::Error> {
     toml::from_str(text)
 }
 
-impl Table {
+impl ModelRowTable {
     /// The table that comes with Holon.
     pub fn builtin() -> &'static Self {
         &TABLE
@@ -162,7 +162,7 @@ impl Table {
     /// OpenRouter writes `anthropic/claude-sonnet-4.5` where Anthropic writes `claude-sonnet-4-5`: the table knows the
     /// famous ones, the rule behind the names does for the rest.
     pub fn spelled(&self, provider: &str, model: &str) -> Option<String> {
-        let same = |known: &&Known| known.names().any(|name| name == model);
+        let same = |known: &&KnownModel| known.names().any(|name| name == model);
         if let Some(known) = self.models.iter().find(same) {
             return known.at(provider).map(|(id, _)| id.to_owned());
         }
@@ -180,7 +180,7 @@ impl Table {
     }
 }
 
-impl Known {
+impl KnownModel {
     /// Its id at a provider.
     fn at(&self, provider: &str) -> Option<(&str, &Self)> {
         let id = match provider {
@@ -227,7 +227,7 @@ fn dotted(model: &str) -> String {
     out
 }
 
-impl LocalNames {
+impl LocalModelNames {
     /// Whether one can converse with it.
     pub fn for_chat(&self, name: &str) -> bool {
         !any(&self.not_for_chat, name)
@@ -313,7 +313,7 @@ mod tests {
             ("qwen/qwen3.8-max", Some(Tier::Strong)),
             ("somebody/something", None),
         ] {
-            assert_eq!(Table::builtin().judge(id).map(|(tier, _)| tier), tier, "{id}");
+            assert_eq!(ModelRowTable::builtin().judge(id).map(|(tier, _)| tier), tier, "{id}");
         }
     }
 
@@ -339,13 +339,17 @@ mod tests {
             ("ollama", "qwen3:8b", Some("qwen3:8b")),
             ("vllm", "Qwen/Qwen3-8B", Some("Qwen/Qwen3-8B")),
         ] {
-            assert_eq!(Table::builtin().spelled(provider, model).as_deref(), expect, "{provider} {model}");
+            assert_eq!(
+                ModelRowTable::builtin().spelled(provider, model).as_deref(),
+                expect,
+                "{provider} {model}"
+            );
         }
     }
 
     #[test]
     fn names_of_local_models() {
-        let names = &Table::builtin().local;
+        let names = &ModelRowTable::builtin().local;
         for (name, expect) in [
             ("qwen3:8b", Some(true)),
             ("Qwen/Qwen3-8B", Some(true)),

@@ -1,17 +1,21 @@
 //! Models on this machine.
 
 use super::tools::{self, ToolCalls};
-use super::{CatalogueChoice, Chosen, Decider, set, setup, spelling};
-use crate::ability::Abilities;
-use crate::catalogue::{DataPolicy, ModelRow, Origin};
-use crate::detect::{DEFAULT_PORTS, Local, Unlisted};
+use super::{CatalogueChoice, ChosenEndpoint, EndpointDecider, set, setup, spelling};
+use crate::ability::ModelAbilities;
+use crate::catalogue::{CatalogueOrigin, DataPolicy, ModelRow};
+use crate::detect::{DEFAULT_PORTS, LocalServer, UnlistedReason};
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;
-use crate::select::{self, Candidate, Rejected, Selection};
+use crate::select::{self, RejectedCandidate, ScoredCandidate, SelectedModel};
 
-impl Decider<'_> {
+impl EndpointDecider<'_> {
     /// A server found by its usual port; `local` is the first that has a model.
-    pub(super) fn on_this_machine(&self, name: &str, model: Option<&str>) -> Result<Chosen, ModelError> {
+    pub(super) fn on_this_machine(
+        &self,
+        name: &str,
+        model: Option<&str>,
+    ) -> Result<ChosenEndpoint, ModelError> {
         if name == "ollama"
             && let Some(host) = set(self.around, "OLLAMA_HOST")
         {
@@ -21,7 +25,7 @@ impl Decider<'_> {
             return self.at_server(endpoint, model, "ollama at OLLAMA_HOST was asked for");
         }
         let servers = self.around.servers();
-        let mut fitting: Vec<&Local> =
+        let mut fitting: Vec<&LocalServer> =
             servers.iter().filter(|server| name == "local" || server.endpoint.name == name).collect();
         if let Some(model) = model.filter(|_| fitting.len() > 1) {
             fitting.retain(|server| listed(&server.models, model).is_some());
@@ -41,10 +45,10 @@ impl Decider<'_> {
     }
 
     /// The server that has this model, if one does.
-    pub(super) fn server_with(&self, model: &str) -> Result<Option<Chosen>, ModelError> {
+    pub(super) fn server_with(&self, model: &str) -> Result<Option<ChosenEndpoint>, ModelError> {
         let servers = self.around.servers();
         let found = servers.iter().find(|server| listed(&server.models, model).is_some());
-        let why = |server: &Local| format!("{} on this machine has it", server.endpoint.name);
+        let why = |server: &LocalServer| format!("{} on this machine has it", server.endpoint.name);
         found.map(|server| self.at(server, Some(model), &why(server))).transpose()
     }
 
@@ -54,9 +58,9 @@ impl Decider<'_> {
         endpoint: Endpoint,
         model: Option<&str>,
         why: &str,
-    ) -> Result<Chosen, ModelError> {
+    ) -> Result<ChosenEndpoint, ModelError> {
         let unlisted = match self.around.server_at(&endpoint) {
-            Ok(server) => return self.at(&Local { endpoint, models: server.models }, model, why),
+            Ok(server) => return self.at(&LocalServer { endpoint, models: server.models }, model, why),
             Err(unlisted) => unlisted,
         };
         let Some(model) = model else {
@@ -69,7 +73,7 @@ impl Decider<'_> {
             }));
         };
         let known = match (endpoint.is_loopback(), unlisted) {
-            (true, Unlisted::Down) => Abilities::default(),
+            (true, UnlistedReason::Down) => ModelAbilities::default(),
             _ => self.around.abilities(&endpoint, model),
         };
         // Somebody else's gateway that says nothing of itself; those call tools.
@@ -79,10 +83,10 @@ impl Decider<'_> {
         };
         let why = if note.is_empty() { why.to_owned() } else { format!("{why}; {note}") };
         let row = (!known.is_empty()).then(|| row(&endpoint, model, tools, &known));
-        Ok(Chosen { endpoint, model: model.to_owned(), tools, why, row, known, choice: None })
+        Ok(ChosenEndpoint { endpoint, model: model.to_owned(), tools, why, row, known, choice: None })
     }
 
-    fn at(&self, server: &Local, model: Option<&str>, why: &str) -> Result<Chosen, ModelError> {
+    fn at(&self, server: &LocalServer, model: Option<&str>, why: &str) -> Result<ChosenEndpoint, ModelError> {
         let mut endpoint = server.endpoint.clone();
         endpoint.wire = self.wire.unwrap_or(endpoint.wire);
         let (name, base) = (&endpoint.name, &endpoint.base);
@@ -93,19 +97,19 @@ impl Decider<'_> {
             }
             None => {
                 let selection = self.pick(&endpoint, &server.models)?;
-                let choice = CatalogueChoice { selection, origin: Origin::Local, warning: None };
+                let choice = CatalogueChoice { selection, origin: CatalogueOrigin::Local, warning: None };
                 (choice.selection.model.clone(), Some(choice))
             }
         };
         let known = self.around.abilities(&endpoint, &model);
         let (tools, note) = tools::at_server(self.tools, &endpoint, &model, &known);
         let row = Some(row(&endpoint, &model, tools, &known));
-        Ok(Chosen { endpoint, model, tools, why: format!("{why}; {note}"), row, known, choice })
+        Ok(ChosenEndpoint { endpoint, model, tools, why: format!("{why}; {note}"), row, known, choice })
     }
 
     /// The model of a server that nobody named: the first that the table prefers and that keeps to what somebody set.
     /// What a purpose would like is not asked of it: there is nothing else on this machine.
-    fn pick(&self, endpoint: &Endpoint, models: &[String]) -> Result<Selection, ModelError> {
+    fn pick(&self, endpoint: &Endpoint, models: &[String]) -> Result<SelectedModel, ModelError> {
         let (name, base) = (&endpoint.name, &endpoint.base);
         let wish = self.wish;
         let (mut candidates, mut rejected) = (Vec::new(), Vec::new());
@@ -114,13 +118,13 @@ impl Decider<'_> {
             let (tools, _) = tools::at_server(self.tools, endpoint, model, &known);
             let told = row(endpoint, model, tools, &known);
             match select::refuse_here(&wish.constraints, &told) {
-                Some(why) => rejected.push(Rejected { id: model.to_owned(), why }),
+                Some(why) => rejected.push(RejectedCandidate { id: model.to_owned(), why }),
                 None => {
                     let window = match told.context {
                         Some(window) => format!("a window of {window} tokens"),
                         None => "a window that nobody tells".to_owned(),
                     };
-                    candidates.push(Candidate { id: model.to_owned(), score: 0, why: window });
+                    candidates.push(ScoredCandidate { id: model.to_owned(), score: 0, why: window });
                 }
             }
             // Whoever runs very many models on one machine is not kept waiting for each.
@@ -142,14 +146,14 @@ impl Decider<'_> {
         };
         let reason = format!("the first of {} at {name}, {}", candidates.len(), first.why);
         let (model, intent, policy) = (first.id.clone(), wish.intent, wish.constraints.policy);
-        Ok(Selection { model, intent, policy, reason, candidates, rejected })
+        Ok(SelectedModel { model, intent, policy, reason, candidates, rejected })
     }
 }
 
 /// Models of one server whose abilities are asked for when one is chosen.
 const MOST_LOOKED_AT: usize = 12;
 
-fn row(endpoint: &Endpoint, model: &str, tools: ToolCalls, known: &Abilities) -> ModelRow {
+fn row(endpoint: &Endpoint, model: &str, tools: ToolCalls, known: &ModelAbilities) -> ModelRow {
     ModelRow {
         context: known.window(),
         tools: Some(tools == ToolCalls::Native),
@@ -161,25 +165,25 @@ fn row(endpoint: &Endpoint, model: &str, tools: ToolCalls, known: &Abilities) ->
 }
 
 /// What to change so that a server on this machine lists its models.
-fn not_listed(endpoint: &Endpoint, why: Unlisted) -> String {
+fn not_listed(endpoint: &Endpoint, why: UnlistedReason) -> String {
     let base = &endpoint.base;
     let named = "or name a model with --model or HOLON_MODEL";
     match why {
-        Unlisted::Down => {
+        UnlistedReason::Down => {
             format!("nobody lists models at {base}: start the server there, correct HOLON_BASE_URL, {named}")
         }
-        Unlisted::Status(401 | 403) => {
+        UnlistedReason::Status(401 | 403) => {
             let variable = endpoint.key_from.as_deref().unwrap_or("HOLON_API_KEY");
             format!("the server at {base} wants a key: set {variable} to the one it was started with")
         }
-        Unlisted::Status(status) => {
+        UnlistedReason::Status(status) => {
             let right = format!("{}/v1", base.strip_suffix(endpoint.path()).unwrap_or(base));
             let meant =
                 if *base == right { String::new() } else { format!("set HOLON_BASE_URL to {right}, ") };
             format!("there is no list of models at {base}/models (HTTP {status}): {meant}{named}")
                 .replace(": or name", ": name")
         }
-        Unlisted::Odd => format!(
+        UnlistedReason::Odd => format!(
             "{base}/models answers with something that is no list of models: set HOLON_BASE_URL to the address of a model server, {named}"
         ),
     }

@@ -1,37 +1,37 @@
 //! Decides which endpoint and model are asked: what was named, else whoever there is a key for, else a server on this
 //! machine, else an error that says what to do.
 
-mod around;
-mod asked;
+mod environment;
 mod local;
+mod merged_preferences;
 mod spelling;
 #[cfg(test)]
 mod tests;
 mod tools;
 
-pub use around::{Surroundings, ThisMachine};
+pub use environment::{ChoiceEnvironment, ThisMachine};
 pub use tools::{ToolCalls, ToolMode};
 
-use asked::{Asked, Base};
 use holon_core::suggest;
+use merged_preferences::{MergedPreferences, NamedBaseUrl};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ability::Abilities;
-use crate::catalogue::{DataPolicy, ModelRow, OPENROUTER, Origin, Table, maker_of};
+use crate::ability::ModelAbilities;
+use crate::catalogue::{CatalogueOrigin, DataPolicy, ModelRow, ModelRowTable, OPENROUTER, maker_of};
 use crate::endpoint::Endpoint;
-use crate::error::{ErrorKind, ModelError};
-use crate::key::Key;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::key::ProviderKey;
 use crate::known_provider::{known_provider, known_provider_names};
-use crate::select::{Constraints, Intent, NoModel, Selection, select};
-use crate::wire::Wire;
+use crate::select::{ModelConstraints, ModelIntent, NoModel, SelectedModel, select};
+use crate::wire::WireFormat;
 
 /// Names of providers on this machine; `local` is any of them.
 pub const LOCAL_NAMES: [&str; 5] = ["ollama", "lm-studio", "vllm", "llama.cpp", "local"];
 
 /// What somebody asked for, with flags or in a configuration; all of it may be left open.
 #[derive(Debug, Clone, Default)]
-pub struct Wish<'a> {
+pub struct EndpointPreferences<'a> {
     /// The provider; else the variable `HOLON_PROVIDER`.
     pub provider: Option<&'a str>,
     /// The model, in anyone's spelling; else the variable `HOLON_MODEL`.
@@ -41,11 +41,11 @@ pub struct Wish<'a> {
     /// How tools are called; else the variable `HOLON_TOOLS`.
     pub tools: ToolMode,
     /// What a configuration says about the server; flags and variables beat it.
-    pub configured: Option<&'a Configured>,
+    pub configured: Option<&'a ConfiguredServer>,
     /// What the model is for, when one must be chosen.
-    pub intent: Intent,
+    pub intent: ModelIntent,
     /// What the choice must keep to.
-    pub constraints: Constraints,
+    pub constraints: ModelConstraints,
     /// Whether it is only told who would be asked: then a provider needs no key.
     pub only_told: bool,
 }
@@ -53,7 +53,7 @@ pub struct Wish<'a> {
 /// What a configuration says about the server to ask when nobody names a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ConfiguredServer")]
-pub struct Configured {
+pub struct ConfiguredServer {
     /// Its base URL.
     pub base_url: Option<String>,
     /// The wire it speaks: `chat`, `responses` or `messages`.
@@ -64,7 +64,7 @@ pub struct Configured {
 
 /// Whom to ask.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chosen {
+pub struct ChosenEndpoint {
     /// Where.
     pub endpoint: Endpoint,
     /// The model, as that provider spells it.
@@ -76,7 +76,7 @@ pub struct Chosen {
     /// What is known about the model.
     pub row: Option<ModelRow>,
     /// What its server says, and what was tried.
-    pub known: Abilities,
+    pub known: ModelAbilities,
     /// How the model was chosen, unless somebody named it.
     pub choice: Option<CatalogueChoice>,
 }
@@ -85,16 +85,16 @@ pub struct Chosen {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CatalogueChoice {
     /// The candidates and the reasons.
-    pub selection: Selection,
+    pub selection: SelectedModel,
     /// Where the figures are from.
-    pub origin: Origin,
+    pub origin: CatalogueOrigin,
     /// What did not work on the way to them, in words.
     pub warning: Option<String>,
 }
 
 /// Why nobody can be asked.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum Undecided {
+pub enum EndpointUndecided {
     /// Something is missing or wrong in what was asked for, or around it.
     #[error(transparent)]
     Setup(#[from] ModelError),
@@ -103,25 +103,31 @@ pub enum Undecided {
     NoModel(NoModel),
 }
 
-impl From<Undecided> for ModelError {
-    fn from(why: Undecided) -> Self {
+impl From<EndpointUndecided> for ModelError {
+    fn from(why: EndpointUndecided) -> Self {
         match why {
-            Undecided::Setup(error) => error,
-            Undecided::NoModel(no) => none_fits(&no),
+            EndpointUndecided::Setup(error) => error,
+            EndpointUndecided::NoModel(no) => none_fits(&no),
         }
     }
 }
 
 /// Decides, and gives an error in words for whoever wanted to ask.
-pub fn resolve_endpoint(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Chosen, ModelError> {
+pub fn resolve_endpoint(
+    wish: &EndpointPreferences<'_>,
+    around: &dyn ChoiceEnvironment,
+) -> Result<ChosenEndpoint, ModelError> {
     Ok(decide(wish, around)?)
 }
 
 /// Decides. Keys are only looked up, servers only looked for, and neither unless the decision hangs on it.
-pub fn decide(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Chosen, Undecided> {
-    let asked = Asked::gather(wish, around)?;
+pub fn decide(
+    wish: &EndpointPreferences<'_>,
+    around: &dyn ChoiceEnvironment,
+) -> Result<ChosenEndpoint, EndpointUndecided> {
+    let asked = MergedPreferences::gather(wish, around)?;
     let tools = if wish.tools == ToolMode::Auto { asked.tools } else { wish.tools };
-    let decider = Decider { wish, around, tools, wire: asked.wire, table: Table::builtin() };
+    let decider = EndpointDecider { wish, around, tools, wire: asked.wire, table: ModelRowTable::builtin() };
     let mut chosen = match (&asked.base, &asked.provider, &asked.model) {
         (Some(base), provider, model) => decider.at_base(base, provider.as_deref(), model.as_deref())?,
         (None, Some(provider), model) => decider.at_provider(provider, model.as_deref(), "was asked for")?,
@@ -137,23 +143,28 @@ pub fn decide(wish: &Wish<'_>, around: &dyn Surroundings) -> Result<Chosen, Unde
     Ok(chosen)
 }
 
-struct Decider<'a> {
-    wish: &'a Wish<'a>,
-    around: &'a dyn Surroundings,
+struct EndpointDecider<'a> {
+    wish: &'a EndpointPreferences<'a>,
+    around: &'a dyn ChoiceEnvironment,
     tools: ToolMode,
-    wire: Option<Wire>,
-    table: &'static Table,
+    wire: Option<WireFormat>,
+    table: &'static ModelRowTable,
 }
 
-impl Decider<'_> {
-    fn at_base(&self, base: &Base, provider: Option<&str>, model: Option<&str>) -> Result<Chosen, Undecided> {
+impl EndpointDecider<'_> {
+    fn at_base(
+        &self,
+        base: &NamedBaseUrl,
+        provider: Option<&str>,
+        model: Option<&str>,
+    ) -> Result<ChosenEndpoint, EndpointUndecided> {
         let url = spelling::base(&base.url);
         let look_up = |name: &str| set(self.around, name);
         if let Some(provider) = provider.or_else(|| spelling::provider_at(&url)) {
             let mut endpoint = self.named(provider, Some(&url))?;
             if provider == "openai" && spelling::provider_at(&url).is_none() {
                 // Whoever stands in for OpenAI speaks this one, and seldom the newer.
-                endpoint.wire = Wire::Chat;
+                endpoint.wire = WireFormat::Chat;
             }
             endpoint.wire = self.wire.unwrap_or(endpoint.wire);
             if known_provider(provider).is_some() {
@@ -161,7 +172,7 @@ impl Decider<'_> {
             }
             return Ok(self.at_server(endpoint, model, &format!("{provider} at {url} was asked for"))?);
         }
-        let key = look_up(base.key).map(|key| Key::new(&key));
+        let key = look_up(base.key).map(|key| ProviderKey::new(&key));
         let mut endpoint = Endpoint::compatible("", &url, key);
         endpoint.name = endpoint.host().to_owned();
         endpoint.key_from = Some(base.key.to_owned());
@@ -170,7 +181,12 @@ impl Decider<'_> {
         Ok(self.at_server(endpoint, model, &format!("{url} was asked for"))?)
     }
 
-    fn at_provider(&self, provider: &str, model: Option<&str>, why: &str) -> Result<Chosen, Undecided> {
+    fn at_provider(
+        &self,
+        provider: &str,
+        model: Option<&str>,
+        why: &str,
+    ) -> Result<ChosenEndpoint, EndpointUndecided> {
         if known_provider(provider).is_some() {
             let endpoint = self.named(provider, None)?;
             return self.in_cloud(endpoint, model, &format!("{provider} {why}"));
@@ -195,7 +211,12 @@ impl Decider<'_> {
     }
 
     /// A provider that needs a key, with the model named or chosen.
-    fn in_cloud(&self, endpoint: Endpoint, model: Option<&str>, why: &str) -> Result<Chosen, Undecided> {
+    fn in_cloud(
+        &self,
+        endpoint: Endpoint,
+        model: Option<&str>,
+        why: &str,
+    ) -> Result<ChosenEndpoint, EndpointUndecided> {
         let provider = endpoint.name.clone();
         if self.wish.constraints.data == DataPolicy::Local && !endpoint.is_loopback() {
             return Err(elsewhere(&endpoint).into());
@@ -215,10 +236,10 @@ impl Decider<'_> {
             }
             None => {
                 let constraints =
-                    Constraints { provider: Some(provider.clone()), ..self.wish.constraints.clone() };
+                    ModelConstraints { provider: Some(provider.clone()), ..self.wish.constraints.clone() };
                 let listed = self.around.catalogue(&endpoint);
-                let selection =
-                    select(self.wish.intent, &constraints, &listed.rows).map_err(Undecided::NoModel)?;
+                let selection = select(self.wish.intent, &constraints, &listed.rows)
+                    .map_err(EndpointUndecided::NoModel)?;
                 let (model, why) =
                     (selection.model.clone(), format!("{why}; the model is {}", selection.reason));
                 chosen_row = listed.rows.into_iter().find(|row| row.id == model);
@@ -230,10 +251,10 @@ impl Decider<'_> {
         let of_table = || self.table.rows(&provider).into_iter().find(|row| row.id == model);
         let row = chosen_row.or_else(of_table).or_else(|| self.around.row(&endpoint, &model));
         let tools = tools::in_cloud(self.tools, row.as_ref());
-        Ok(Chosen { endpoint, model, tools, why, row, known: Abilities::default(), choice })
+        Ok(ChosenEndpoint { endpoint, model, tools, why, row, known: ModelAbilities::default(), choice })
     }
 
-    fn by_model(&self, model: &str) -> Result<Chosen, Undecided> {
+    fn by_model(&self, model: &str) -> Result<ChosenEndpoint, EndpointUndecided> {
         let has = |provider: &str| self.key_of(provider).is_some();
         let maker = model.split_once('/').map(|(maker, _)| maker).or_else(|| maker_of(model));
         let native = maker.filter(|maker| known_provider(maker).is_some());
@@ -280,7 +301,7 @@ impl Decider<'_> {
         }
     }
 
-    fn by_keys(&self) -> Result<Chosen, Undecided> {
+    fn by_keys(&self) -> Result<ChosenEndpoint, EndpointUndecided> {
         let private = self.wish.constraints.data == DataPolicy::Local;
         for provider in known_provider_names().filter(|_| !private) {
             if let Some(variable) = self.key_of(provider) {
@@ -307,7 +328,7 @@ const UNKNOWN_WINDOW: u64 = 128_000;
 /// The same on this machine, where memory is what bounds it.
 const UNKNOWN_LOCAL_WINDOW: u64 = 32_768;
 
-impl Chosen {
+impl ChosenEndpoint {
     /// Tokens of prompt and answer together, as far as anybody tells.
     pub fn window(&self) -> u64 {
         let told = self.row.as_ref().and_then(|row| row.context);
@@ -331,29 +352,29 @@ impl Chosen {
 }
 
 #[cfg(feature = "http")]
-impl Chosen {
+impl ChosenEndpoint {
     /// How long to wait for it: as long as it takes to read a full window at the speed that was measured, where one was.
-    pub fn timeouts(&self) -> crate::Timeouts {
-        let usual = crate::Timeouts::default();
+    pub fn timeouts(&self) -> crate::HttpTimeouts {
+        let usual = crate::HttpTimeouts::default();
         let speed = self.known.tested.as_ref().and_then(|tested| tested.reads_per_second);
         let Some(speed) = speed.filter(|speed| *speed > 0.0) else { return usual };
         #[expect(clippy::cast_precision_loss, reason = "seconds are wanted")]
         let seconds = (self.window() as f64 / speed * 1.5).min(3600.0);
         let head = std::time::Duration::try_from_secs_f64(seconds).unwrap_or(usual.head).max(usual.head);
-        crate::Timeouts { head, ..usual }
+        crate::HttpTimeouts { head, ..usual }
     }
 
     /// A provider for it: patient, with tools in words where the model needs that, and with the next best model in
     /// place of one that is gone; `switch` says so.
     pub fn connect(
         &self,
-        timeouts: crate::Timeouts,
+        timeouts: crate::HttpTimeouts,
         patience: crate::retry::Backoff,
         switch: crate::ModelSwitch,
     ) -> Result<Box<dyn crate::Provider>, ModelError> {
-        let http = crate::Http::new(self.endpoint.clone(), timeouts)?;
-        let patient = crate::Retrying::patient(http, patience);
-        let patient = crate::alternates::Alternates::new(patient, self.next_best(), switch);
+        let http = crate::HttpProvider::new(self.endpoint.clone(), timeouts)?;
+        let patient = crate::RetryingProvider::patient(http, patience);
+        let patient = crate::alternates::AlternateModels::new(patient, self.next_best(), switch);
         Ok(match self.tools {
             ToolCalls::Native => Box::new(crate::fallback::NativeTools::new(patient)),
             ToolCalls::Text { constrain } => Box::new(crate::TextTools::new(patient, constrain)),
@@ -369,12 +390,12 @@ impl Chosen {
 }
 
 /// A variable that says something.
-fn set(around: &dyn Surroundings, name: &str) -> Option<String> {
+fn set(around: &dyn ChoiceEnvironment, name: &str) -> Option<String> {
     around.variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 fn setup(message: impl Into<String>) -> ModelError {
-    ModelError::new(ErrorKind::Setup, message)
+    ModelError::new(ModelErrorKind::Setup, message)
 }
 
 fn elsewhere(endpoint: &Endpoint) -> ModelError {

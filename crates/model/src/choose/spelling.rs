@@ -3,7 +3,7 @@
 use super::{LOCAL_NAMES, ToolMode, setup};
 use crate::error::ModelError;
 use crate::known_provider::{known_provider, known_provider_names, known_providers};
-use crate::wire::Wire;
+use crate::wire::WireFormat;
 
 /// A provider's name as we write it.
 pub(super) fn provider(name: &str) -> String {
@@ -33,11 +33,11 @@ pub(super) fn split(model: &str) -> Option<(&'static str, &str)> {
 }
 
 /// The wire a variable or a key names.
-pub(super) fn wire(place: &str, value: &str) -> Result<Wire, ModelError> {
+pub(super) fn wire(place: &str, value: &str) -> Result<WireFormat, ModelError> {
     match value.trim().to_ascii_lowercase().as_str() {
-        "chat" => Ok(Wire::Chat),
-        "responses" => Ok(Wire::Responses),
-        "messages" => Ok(Wire::Messages),
+        "chat" => Ok(WireFormat::Chat),
+        "responses" => Ok(WireFormat::Responses),
+        "messages" => Ok(WireFormat::Messages),
         _ => Err(setup(format!("{place} is `{value}`: it must be chat, responses or messages"))),
     }
 }

@@ -5,34 +5,38 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::ability::Told;
+use crate::ability::DeclaredAbilities;
 use crate::catalogue::Catalogue;
-use crate::detect::{Local, Unlisted};
-use crate::wire::Wire;
+use crate::detect::{LocalServer, UnlistedReason};
+use crate::wire::WireFormat;
 
 /// A world in words: `A=b` sets a variable, `ollama: x, y` is a server with models, `x can tools` is what it says.
 #[derive(Default)]
-struct World {
+struct ChoiceWorld {
     variables: BTreeMap<String, String>,
-    servers: Vec<Local>,
-    told: BTreeMap<String, Told>,
+    servers: Vec<LocalServer>,
+    told: BTreeMap<String, DeclaredAbilities>,
     looked: RefCell<Vec<&'static str>>,
 }
 
-impl World {
+impl ChoiceWorld {
     fn new(lines: &[&str]) -> Self {
         let mut world = Self::default();
         for line in lines {
             if let Some((model, abilities)) = line.split_once(" can ") {
                 let can = |name: &str| abilities.split(' ').any(|ability| ability == name);
-                let told = Told { tools: Some(can("tools")), thinks: Some(can("think")), ..Told::default() };
+                let told = DeclaredAbilities {
+                    tools: Some(can("tools")),
+                    thinks: Some(can("think")),
+                    ..DeclaredAbilities::default()
+                };
                 world.told.insert(model.to_owned(), told);
             } else if let Some((name, models)) = line.split_once(": ") {
                 let port = crate::detect::DEFAULT_PORTS.iter().find(|(server, _)| *server == name).unwrap().1;
                 let endpoint = Endpoint::compatible(name, &format!("http://127.0.0.1:{port}/v1"), None);
                 let models =
                     models.split(", ").filter(|model| !model.is_empty()).map(str::to_owned).collect();
-                world.servers.push(Local { endpoint, models });
+                world.servers.push(LocalServer { endpoint, models });
             } else {
                 let (name, value) = line.split_once('=').unwrap();
                 world.variables.insert(name.to_owned(), value.to_owned());
@@ -42,24 +46,24 @@ impl World {
     }
 }
 
-impl Surroundings for World {
+impl ChoiceEnvironment for ChoiceWorld {
     fn variable(&self, name: &str) -> Option<String> {
         self.variables.get(name).cloned()
     }
 
-    fn servers(&self) -> Vec<Local> {
+    fn servers(&self) -> Vec<LocalServer> {
         self.looked.borrow_mut().push("servers");
         self.servers.clone()
     }
 
-    fn server_at(&self, endpoint: &Endpoint) -> Result<Local, Unlisted> {
-        let port = endpoint.local_port().ok_or(Unlisted::Down)?;
+    fn server_at(&self, endpoint: &Endpoint) -> Result<LocalServer, UnlistedReason> {
+        let port = endpoint.local_port().ok_or(UnlistedReason::Down)?;
         let mut servers = self.servers.iter();
-        servers.find(|server| server.endpoint.local_port() == Some(port)).cloned().ok_or(Unlisted::Down)
+        servers.find(|server| server.endpoint.local_port() == Some(port)).cloned().ok_or(UnlistedReason::Down)
     }
 
-    fn abilities(&self, _: &Endpoint, model: &str) -> Abilities {
-        Abilities { told: self.told.get(model).cloned().unwrap_or_default(), tested: None }
+    fn abilities(&self, _: &Endpoint, model: &str) -> ModelAbilities {
+        ModelAbilities { told: self.told.get(model).cloned().unwrap_or_default(), tested: None }
     }
 
     fn row(&self, _: &Endpoint, _: &str) -> Option<ModelRow> {
@@ -77,10 +81,10 @@ const AN: &str = "ANTHROPIC_API_KEY=k-an";
 const OA: &str = "OPENAI_API_KEY=k-oa";
 
 /// Flags as in `--provider x --model y --base-url z`.
-fn ask(world: &World, flags: &str) -> Result<Chosen, ModelError> {
+fn ask(world: &ChoiceWorld, flags: &str) -> Result<ChosenEndpoint, ModelError> {
     let words: Vec<&str> = flags.split_whitespace().collect();
     let flag = |name: &str| words.iter().position(|word| *word == name).map(|at| words[at + 1]);
-    let wish = Wish {
+    let wish = EndpointPreferences {
         provider: flag("--provider"),
         model: flag("--model"),
         base_url: flag("--base-url"),
@@ -89,14 +93,14 @@ fn ask(world: &World, flags: &str) -> Result<Chosen, ModelError> {
             Some("text") => ToolMode::Text,
             _ => ToolMode::Auto,
         },
-        ..Wish::default()
+        ..EndpointPreferences::default()
     };
     resolve_endpoint(&wish, world)
 }
 
 /// The answer in one line: where, which model, and whether tools are called in words.
 fn told(world: &[&str], flags: &str) -> String {
-    match ask(&World::new(world), flags) {
+    match ask(&ChoiceWorld::new(world), flags) {
         Ok(chosen) => {
             let tools = if chosen.tools == ToolCalls::Native { "" } else { " (in words)" };
             format!("{} {}{tools}", chosen.endpoint.name, chosen.model)
@@ -149,12 +153,12 @@ fn without_a_name_the_first_key_decides_and_the_catalogue_chooses() {
     assert_eq!(of(&[AN, OA]), "anthropic");
     assert_eq!(of(&[OA, "ollama: qwen3:8b"]), "openai");
     assert_eq!(of(&["OPENROUTER_API_KEY=  ", AN]), "anthropic");
-    let chosen = ask(&World::new(&[AN]), "").unwrap();
+    let chosen = ask(&ChoiceWorld::new(&[AN]), "").unwrap();
     assert!(
         chosen.why.starts_with("anthropic has a key in ANTHROPIC_API_KEY; the model is the highest score of")
     );
     assert!(chosen.row.is_some());
-    assert_eq!(chosen.endpoint.wire, Wire::Messages);
+    assert_eq!(chosen.endpoint.wire, WireFormat::Messages);
 }
 
 #[test]
@@ -192,7 +196,8 @@ fn servers_on_this_machine() {
     ] {
         assert_eq!(told(world, flags), expect, "{world:?} {flags}");
     }
-    let thinking = ask(&World::new(&["ollama: deepseek-r1:8b", "deepseek-r1:8b can think"]), "").unwrap();
+    let thinking =
+        ask(&ChoiceWorld::new(&["ollama: deepseek-r1:8b", "deepseek-r1:8b can think"]), "").unwrap();
     assert_eq!(thinking.tools, ToolCalls::Text { constrain: false });
     assert!(thinking.why.contains("the server says that it calls no tools"), "{}", thinking.why);
 }
@@ -215,7 +220,7 @@ fn a_base_url_is_where_it_goes() {
         assert_eq!(told(world, flags), expect, "{world:?} {flags}");
     }
     let world =
-        World::new(&[OR, "HOLON_PROVIDER=openrouter", "HOLON_BASE_URL=https://mirror.example/api/v1"]);
+        ChoiceWorld::new(&[OR, "HOLON_PROVIDER=openrouter", "HOLON_BASE_URL=https://mirror.example/api/v1"]);
     let mirrored = ask(&world, "--model a/b").unwrap();
     assert_eq!(mirrored.endpoint.url(), "https://mirror.example/api/v1/chat/completions");
 }
@@ -223,7 +228,7 @@ fn a_base_url_is_where_it_goes() {
 #[test]
 fn the_wire_of_a_server_is_what_is_said() {
     let url = |world: &[&str], flags: &str| {
-        let chosen = ask(&World::new(world), flags).unwrap();
+        let chosen = ask(&ChoiceWorld::new(world), flags).unwrap();
         (chosen.endpoint.url(), chosen.tools == ToolCalls::Native)
     };
     let base = "HOLON_BASE_URL=http://localhost:9";
@@ -249,7 +254,8 @@ fn the_wire_of_a_server_is_what_is_said() {
         // A provider without a URL of its own speaks what it speaks.
         assert_eq!(url(&[AN, &wire], "--model claude-x").0, "https://api.anthropic.com/v1/messages");
     }
-    let chosen = ask(&World::new(&[base, "HOLON_WIRE=messages", "HOLON_API_KEY=k-h"]), "--model m").unwrap();
+    let chosen =
+        ask(&ChoiceWorld::new(&[base, "HOLON_WIRE=messages", "HOLON_API_KEY=k-h"]), "--model m").unwrap();
     let headers = chosen.endpoint.request_headers();
     assert!(headers.contains(&("x-api-key".to_owned(), "k-h".to_owned())), "{headers:?}");
     for (variable, words) in [
@@ -262,15 +268,19 @@ fn the_wire_of_a_server_is_what_is_said() {
 
 #[test]
 fn a_configured_server_is_for_whoever_names_no_other() {
-    let configured = Configured {
+    let configured = ConfiguredServer {
         base_url: Some("http://localhost:9/v1".into()),
         wire: Some("messages".into()),
         tools: Some("text".into()),
     };
     let at = |world: &[&str], provider: Option<&str>| {
-        let wish =
-            Wish { provider, model: Some("claude-x"), configured: Some(&configured), ..Wish::default() };
-        let chosen = resolve_endpoint(&wish, &World::new(world)).unwrap();
+        let wish = EndpointPreferences {
+            provider,
+            model: Some("claude-x"),
+            configured: Some(&configured),
+            ..EndpointPreferences::default()
+        };
+        let chosen = resolve_endpoint(&wish, &ChoiceWorld::new(world)).unwrap();
         let key = chosen.endpoint.key.as_ref().map(|key| key.expose().to_owned()).unwrap_or_default();
         format!("{} {key} {}", chosen.endpoint.url(), chosen.tools == ToolCalls::Native)
     };
@@ -292,7 +302,7 @@ fn a_configured_server_is_for_whoever_names_no_other() {
 #[test]
 fn a_key_goes_only_where_it_belongs() {
     let key = |world: &[&str], flags: &str| {
-        let chosen = ask(&World::new(world), flags).unwrap();
+        let chosen = ask(&ChoiceWorld::new(world), flags).unwrap();
         chosen.endpoint.key.map(|key| key.expose().to_owned())
     };
     let keys = [OR, AN, OA];
@@ -304,14 +314,14 @@ fn a_key_goes_only_where_it_belongs() {
     assert_eq!(key(&[OA, "OPENAI_BASE_URL=https://e.example/v1"], "--model x").as_deref(), Some("k-oa"));
     assert_eq!(key(&[OR, OA, "ollama: qwen3:8b"], "--provider ollama"), None);
     // A URL in the environment is not for the provider of a flag, unless they belong together.
-    let base = |world: &[&str], flags: &str| ask(&World::new(world), flags).unwrap().endpoint.base;
+    let base = |world: &[&str], flags: &str| ask(&ChoiceWorld::new(world), flags).unwrap().endpoint.base;
     let env = [OR, AN, "HOLON_BASE_URL=https://e.example/v1"];
     assert_eq!(base(&env, "--provider anthropic --model claude-x"), "https://api.anthropic.com/v1");
     assert_eq!(base(&env, "--model anthropic:claude-x"), "https://api.anthropic.com/v1");
     assert_eq!(base(&env, "--provider mine --model x"), "https://e.example/v1");
     let pair = [AN, "HOLON_PROVIDER=anthropic", "HOLON_BASE_URL=https://e.example/v1"];
     assert_eq!(base(&pair, "--provider anthropic --model claude-x"), "https://e.example/v1");
-    let open = ask(&World::new(&[OA, "OPENAI_BASE_URL=http://e.example/v1"]), "--model x").unwrap_err();
+    let open = ask(&ChoiceWorld::new(&[OA, "OPENAI_BASE_URL=http://e.example/v1"]), "--model x").unwrap_err();
     assert!(open.message.contains("not encrypted"), "{}", open.message);
 }
 
@@ -374,7 +384,7 @@ fn nobody_is_looked_for_when_the_answer_is_known() {
         (&[AN], "--provider anthropic --model claude-x"),
         (&[OA], "--base-url https://e.example/v1 --model x"),
     ] {
-        let world = World::new(world);
+        let world = ChoiceWorld::new(world);
         ask(&world, flags).unwrap();
         assert!(world.looked.borrow().is_empty(), "{flags}: {:?}", world.looked.borrow());
     }
@@ -382,15 +392,23 @@ fn nobody_is_looked_for_when_the_answer_is_known() {
 
 #[test]
 fn what_must_stay_here_stays_here() {
-    let world = World::new(&[OR, AN, "ollama: qwen3:8b"]);
-    let constraints = Constraints { data: DataPolicy::Local, ..Constraints::default() };
-    let chosen = resolve_endpoint(&Wish { constraints, ..Wish::default() }, &world).unwrap();
+    let world = ChoiceWorld::new(&[OR, AN, "ollama: qwen3:8b"]);
+    let constraints = ModelConstraints { data: DataPolicy::Local, ..ModelConstraints::default() };
+    let chosen =
+        resolve_endpoint(&EndpointPreferences { constraints, ..EndpointPreferences::default() }, &world)
+            .unwrap();
     assert_eq!(chosen.endpoint.name, "ollama");
-    let constraints = Constraints { data: DataPolicy::Local, ..Constraints::default() };
-    let named = Wish { model: Some("anthropic/claude-opus-5.5"), constraints, ..Wish::default() };
+    let constraints = ModelConstraints { data: DataPolicy::Local, ..ModelConstraints::default() };
+    let named = EndpointPreferences {
+        model: Some("anthropic/claude-opus-5.5"),
+        constraints,
+        ..EndpointPreferences::default()
+    };
     let refused = resolve_endpoint(&named, &world).unwrap_err();
     assert!(refused.message.contains("nothing may leave this machine"), "{refused}");
-    let constraints = Constraints { data: DataPolicy::NoTraining, ..Constraints::default() };
-    let chosen = resolve_endpoint(&Wish { constraints, ..Wish::default() }, &world).unwrap();
+    let constraints = ModelConstraints { data: DataPolicy::NoTraining, ..ModelConstraints::default() };
+    let chosen =
+        resolve_endpoint(&EndpointPreferences { constraints, ..EndpointPreferences::default() }, &world)
+            .unwrap();
     assert_eq!(chosen.endpoint.extra["provider"]["data_collection"], "deny");
 }

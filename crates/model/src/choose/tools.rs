@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ability::{Abilities, ServerKind};
-use crate::catalogue::{ModelRow, Table};
+use crate::ability::{ModelAbilities, ServerKind};
+use crate::catalogue::{ModelRow, ModelRowTable};
 use crate::endpoint::Endpoint;
-use crate::wire::Wire;
+use crate::wire::WireFormat;
 
 /// How tools shall be called.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub(super) fn at_server(
     mode: ToolMode,
     server: &Endpoint,
     model: &str,
-    known: &Abilities,
+    known: &ModelAbilities,
 ) -> (ToolCalls, &'static str) {
     // A schema keeps a small model on the rails, and keeps a thinking one from thinking.
     let constrain = known.told.thinks != Some(true) && known.schema() != Some(false);
@@ -68,13 +68,15 @@ pub(super) fn at_server(
             (text, "the server says that it calls no tools, so they are called in words")
         }
         // Native calls are switched on by flags of the server, and there is no way to ask for them.
-        (ToolMode::Auto, None, None) if server.wire == Wire::Chat && vllm => {
+        (ToolMode::Auto, None, None) if server.wire == WireFormat::Chat && vllm => {
             (text, "tools are called in words (HOLON_TOOLS=native, if vLLM was started with a tool parser)")
         }
-        (ToolMode::Auto, None, None) => match Table::builtin().local.calls_tools(model) {
+        (ToolMode::Auto, None, None) => match ModelRowTable::builtin().local.calls_tools(model) {
             Some(true) => (ToolCalls::Native, "models of this name call tools"),
             Some(false) => (text, "models of this name call no tools, so they are called in words"),
-            None if server.wire != Wire::Chat => (ToolCalls::Native, "whoever speaks this wire calls tools"),
+            None if server.wire != WireFormat::Chat => {
+                (ToolCalls::Native, "whoever speaks this wire calls tools")
+            }
             None => (
                 text,
                 "nothing is known about its tool calls, so they are made in words (HOLON_TOOLS=native if it can)",

@@ -8,19 +8,19 @@ use serde_json::{Map, Value};
 use super::lenient;
 
 /// The words around a call that tell what it is for; they are data.
-static WORDS: LazyLock<CallWords> = LazyLock::new(|| {
-    let table: Result<ReplyWords, _> = toml::from_str(include_str!("../../../../rules/replies.toml"));
+static WORDS: LazyLock<FallbackCallWords> = LazyLock::new(|| {
+    let table: Result<FallbackReplyWords, _> = toml::from_str(include_str!("../../../../rules/replies.toml"));
     table.unwrap_or_default().calls
 });
 
 #[derive(Debug, Default, Deserialize)]
-struct ReplyWords {
-    calls: CallWords,
+struct FallbackReplyWords {
+    calls: FallbackCallWords,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CallWords {
+struct FallbackCallWords {
     supposed: Vec<String>,
     wished: Vec<String>,
     withdrawn: Vec<String>,
@@ -32,7 +32,7 @@ fn says(text: &str, words: &[String]) -> bool {
 
 /// What a text held.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct FoundToolCalls {
     /// The words around the calls.
     pub text: String,
     /// The calls, in order: name and arguments.
@@ -73,8 +73,8 @@ pub(super) const FENCES: [&str; 16] = [
 /// The calls in a text: in tags, in fenced blocks, or as objects on lines of their own.
 ///
 /// Outside tags only what `is_call` knows makes a call, so that JSON shown as an example stays text.
-pub fn find_calls(text: &str, is_call: IsCall<'_>) -> Found {
-    let mut found = Found::default();
+pub fn find_calls(text: &str, is_call: CallPredicate<'_>) -> FoundToolCalls {
+    let mut found = FoundToolCalls::default();
     let mut rest = text;
     while !rest.is_empty() {
         let line_end = rest.find('\n').map_or(rest.len(), |end| end + 1);
@@ -94,7 +94,7 @@ pub fn find_calls(text: &str, is_call: IsCall<'_>) -> Found {
     }
     found.text = found.text.trim().to_owned();
     if !found.calls.is_empty() && is_withdrawn(&found.text) {
-        return Found { text: text.trim().to_owned(), calls: Vec::new() };
+        return FoundToolCalls { text: text.trim().to_owned(), calls: Vec::new() };
     }
     found
 }
@@ -106,7 +106,7 @@ fn is_withdrawn(words: &str) -> bool {
 
 /// Says whether a name and arguments are a call; the last one tells whether they stood beside the name instead of under a
 /// key of their own.
-pub type IsCall<'a> = &'a dyn Fn(&str, &Map<String, Value>, bool) -> bool;
+pub type CallPredicate<'a> = &'a dyn Fn(&str, &Map<String, Value>, bool) -> bool;
 
 fn starts_with_tag(text: &str) -> bool {
     TAGS.iter().any(|(open, _)| text.trim_start().starts_with(open))
@@ -139,10 +139,10 @@ pub fn write_call(name: &str, arguments: &Map<String, Value>) -> String {
     format!("```json\n{call}\n```")
 }
 
-type Calls = Vec<(String, Map<String, Value>)>;
+type NamedCalls = Vec<(String, Map<String, Value>)>;
 
 /// The calls that stand at the beginning of a text, and its length.
-fn candidate(text: &str, known: IsCall<'_>) -> Option<(Calls, usize)> {
+fn candidate(text: &str, known: CallPredicate<'_>) -> Option<(NamedCalls, usize)> {
     let start = text.len() - text.trim_start_matches([' ', '\t']).len();
     let here = &text[start..];
     for (open, close) in TAGS {
@@ -177,7 +177,7 @@ fn candidate(text: &str, known: IsCall<'_>) -> Option<(Calls, usize)> {
 }
 
 /// Calls that fill a whole text.
-fn all_calls(text: &str, known: IsCall<'_>) -> Option<Calls> {
+fn all_calls(text: &str, known: CallPredicate<'_>) -> Option<NamedCalls> {
     // Some models fence inside the tag.
     let text = text.trim();
     let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
@@ -187,8 +187,8 @@ fn all_calls(text: &str, known: IsCall<'_>) -> Option<Calls> {
 }
 
 /// One call, a list of calls, or several one after another.
-fn leading_calls(text: &str, known: IsCall<'_>) -> Option<(Calls, usize)> {
-    let mut calls = Calls::new();
+fn leading_calls(text: &str, known: CallPredicate<'_>) -> Option<(NamedCalls, usize)> {
+    let mut calls = NamedCalls::new();
     let mut used = 0;
     loop {
         let rest = &text[used..];
@@ -206,7 +206,7 @@ fn leading_calls(text: &str, known: IsCall<'_>) -> Option<(Calls, usize)> {
             },
             other => vec![other],
         };
-        let more: Option<Calls> = values.into_iter().map(|value| call(value, known)).collect();
+        let more: Option<NamedCalls> = values.into_iter().map(|value| call(value, known)).collect();
         match more {
             Some(more) if !more.is_empty() => calls.extend(more),
             _ => break,
@@ -217,7 +217,7 @@ fn leading_calls(text: &str, known: IsCall<'_>) -> Option<(Calls, usize)> {
 }
 
 /// A call out of an object, in the shapes models know.
-fn call(value: Value, known: IsCall<'_>) -> Option<(String, Map<String, Value>)> {
+fn call(value: Value, known: CallPredicate<'_>) -> Option<(String, Map<String, Value>)> {
     let Value::Object(mut object) = value else { return None };
     for key in ["function", "tool_call", "function_call"] {
         if object.get(key).is_some_and(Value::is_object)

@@ -15,14 +15,14 @@ pub fn parse(text: &str) -> Option<(Value, usize)> {
     if let Some(Ok(value)) = strict.next() {
         return Some((value, strict.byte_offset()));
     }
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = LenientJsonReader { text, at: 0 };
     let value = reader.value(0)?;
     Some((value, reader.at))
 }
 
 /// Where a text stands, which decides what can follow it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum JsonPosition {
     /// It is all there is, or stands between the brackets of a call.
     Nothing,
     Key,
@@ -41,12 +41,12 @@ fn closing(quote: char) -> Option<char> {
     }
 }
 
-struct Reader<'a> {
+struct LenientJsonReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl LenientJsonReader<'_> {
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }
@@ -88,7 +88,7 @@ impl Reader<'_> {
             '{' => self.object(depth),
             '[' => self.array(depth),
             quote if closing(quote).is_some() => {
-                let within = if depth == 0 { Within::Nothing } else { Within::Value };
+                let within = if depth == 0 { JsonPosition::Nothing } else { JsonPosition::Value };
                 self.string(quote, within).map(Value::String)
             }
             _ => self.word(),
@@ -111,7 +111,7 @@ impl Reader<'_> {
                 return Some(Value::Object(map));
             }
             let key = match self.peek()? {
-                quote if closing(quote).is_some() => self.string(quote, Within::Key)?,
+                quote if closing(quote).is_some() => self.string(quote, JsonPosition::Key)?,
                 _ => self.bare_key()?,
             };
             self.skip();
@@ -138,7 +138,9 @@ impl Reader<'_> {
             }
             let text = self.peek().is_some_and(|c| closing(c).is_some());
             let value = match text {
-                true => self.peek().and_then(|quote| self.string(quote, Within::List)).map(Value::String)?,
+                true => {
+                    self.peek().and_then(|quote| self.string(quote, JsonPosition::List)).map(Value::String)?
+                }
                 false => self.value(depth + 1)?,
             };
             list.push(value);
@@ -180,7 +182,7 @@ impl Reader<'_> {
         Some(Value::Number(number))
     }
 
-    fn string(&mut self, quote: char, within: Within) -> Option<String> {
+    fn string(&mut self, quote: char, within: JsonPosition) -> Option<String> {
         let threefold: String = std::iter::repeat_n(quote, 3).collect();
         if quote != '`' && self.rest().starts_with(&threefold) {
             // Python's own, in which line breaks and quotes are as they are.
@@ -216,26 +218,28 @@ impl Reader<'_> {
     }
 
     /// A quote may be one of the text; it closes the text only before what can follow one here.
-    fn closes(&self, within: Within) -> bool {
+    fn closes(&self, within: JsonPosition) -> bool {
         let rest = self.rest().trim_start();
         let mut next = rest.chars();
         match (next.next(), within) {
-            (None, _) | (Some(_), Within::Nothing) => true,
-            (Some(':' | '：' | '='), Within::Key) => true,
-            (Some(_), Within::Key) => false,
-            (Some('}'), Within::Value) | (Some(']'), Within::List) => true,
-            (Some(',' | '，'), Within::List) => true,
+            (None, _) | (Some(_), JsonPosition::Nothing) => true,
+            (Some(':' | '：' | '='), JsonPosition::Key) => true,
+            (Some(_), JsonPosition::Key) => false,
+            (Some('}'), JsonPosition::Value) | (Some(']'), JsonPosition::List) => true,
+            (Some(',' | '，'), JsonPosition::List) => true,
             // Joined to the next.
             (Some('+'), _) => next.as_str().trim_start().starts_with(['"', '\'']),
-            (Some('#' | '/'), Within::Value) => false,
-            (Some(',' | '，'), Within::Value) => {
-                let reader = Reader { text: next.as_str().trim_start(), at: 0 };
+            (Some('#' | '/'), JsonPosition::Value) => false,
+            (Some(',' | '，'), JsonPosition::Value) => {
+                let reader = LenientJsonReader { text: next.as_str().trim_start(), at: 0 };
                 let mut reader = reader;
                 reader.skip();
                 reader.rest().starts_with(['}', ']']) || reader.key_follows() || reader.bare_key_follows()
             }
             // One before a key whose comma is missing.
-            (Some(c), Within::Value) if closing(c).is_some() => Reader { text: rest, at: 0 }.key_follows(),
+            (Some(c), JsonPosition::Value) if closing(c).is_some() => {
+                LenientJsonReader { text: rest, at: 0 }.key_follows()
+            }
             (Some(_), _) => false,
         }
     }

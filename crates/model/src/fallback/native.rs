@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::provider::TextTools;
-use crate::cancel::Cancel;
+use crate::cancel::ModelCancel;
 use crate::classify;
-use crate::provider::{Answer, Provider, Sink};
-use crate::request::Request;
+use crate::provider::{DeltaSink, PendingReply, Provider};
+use crate::request::ModelRequest;
 
 /// Offers tools natively; a server that turns out to refuse them is asked in words from then on.
 #[derive(Debug)]
@@ -30,7 +30,12 @@ impl<P: Provider> Provider for NativeTools<P> {
         self.inner.name()
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         Box::pin(async move {
             if self.refused.load(Ordering::Relaxed) {
                 return self.words.stream(request, sink, cancel).await;

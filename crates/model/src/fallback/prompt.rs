@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::find::write_call;
-use crate::message::{Message, Part};
-use crate::request::{Format, Request, Tool, ToolChoice};
+use crate::message::{MessagePart, ModelMessage};
+use crate::request::{ModelRequest, ReplyFormat, ToolChoice, ToolSpec};
 
 /// The name of the schema that constrains an answer to words and a call.
 pub const SAY_SCHEMA_NAME: &str = "say_and_call";
@@ -12,7 +12,7 @@ pub const SAY_SCHEMA_NAME: &str = "say_and_call";
 /// The same request without tools: they are explained in the system prompt, earlier calls and results become words.
 ///
 /// With `constrain` the answer must also follow a schema, for servers that can enforce one.
-pub fn explain_tools(request: &Request, constrain: bool) -> Request {
+pub fn explain_tools(request: &ModelRequest, constrain: bool) -> ModelRequest {
     let mut plain = request.clone();
     plain.tools = Vec::new();
     plain.choice = ToolChoice::Auto;
@@ -28,13 +28,13 @@ pub fn explain_tools(request: &Request, constrain: bool) -> Request {
 }
 
 /// Neighbours of one role become one message: the templates of small models want the roles to alternate.
-fn joined(messages: impl Iterator<Item = Message>) -> Vec<Message> {
-    let mut out: Vec<Message> = Vec::new();
+fn joined(messages: impl Iterator<Item = ModelMessage>) -> Vec<ModelMessage> {
+    let mut out: Vec<ModelMessage> = Vec::new();
     for message in messages {
         match out.last_mut() {
             Some(last) if last.role == message.role => {
                 let text = format!("{}\n\n{}", last.text(), message.text());
-                last.parts = vec![Part::Text(text)];
+                last.parts = vec![MessagePart::Text(text)];
             }
             _ => out.push(message),
         }
@@ -42,7 +42,7 @@ fn joined(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     out
 }
 
-fn manual(tools: &[Tool], constrain: bool) -> String {
+fn manual(tools: &[ToolSpec], constrain: bool) -> String {
     let mut text = String::from("# Tools\n");
     for tool in tools {
         text.push_str(&format!("- {}: {} Arguments: {}\n", tool.name, tool.description, tool.schema));
@@ -56,7 +56,7 @@ fn manual(tools: &[Tool], constrain: bool) -> String {
 }
 
 /// Words and one call: each tool with the schema of its own arguments, and no call where none is a must.
-fn say_and_call(request: &Request) -> Format {
+fn say_and_call(request: &ModelRequest) -> ReplyFormat {
     let call = |name: &str, arguments: Value| {
         json!({
             "type": "object",
@@ -74,7 +74,7 @@ fn say_and_call(request: &Request) -> Format {
     if request.choice == ToolChoice::Auto {
         calls.push(call("none", json!({"type": "object"})));
     }
-    Format { name: SAY_SCHEMA_NAME.to_owned(), schema: json!({ "anyOf": calls }) }
+    ReplyFormat { name: SAY_SCHEMA_NAME.to_owned(), schema: json!({ "anyOf": calls }) }
 }
 
 /// A schema as servers make grammars of them; one that points to places outside of itself stands for any object.
@@ -87,19 +87,19 @@ fn arguments(schema: &Value) -> Value {
     }
 }
 
-fn in_words(message: &Message) -> Message {
+fn in_words(message: &ModelMessage) -> ModelMessage {
     let words = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.clone()),
-        Part::Reasoning(_) => None,
-        Part::Call(call) => Some(write_call(&call.name, &call.object().unwrap_or_default())),
-        Part::Result(result) => {
+        MessagePart::Text(text) => Some(text.clone()),
+        MessagePart::Reasoning(_) => None,
+        MessagePart::Call(call) => Some(write_call(&call.name, &call.object().unwrap_or_default())),
+        MessagePart::Result(result) => {
             let how = if result.is_error { "The call failed" } else { "Result of the call" };
             Some(format!("{how}:\n{}", result.text))
         }
     });
     let words: Vec<String> = words.collect();
-    let parts = if words.is_empty() { Vec::new() } else { vec![Part::Text(words.join("\n\n"))] };
-    Message { role: message.role, parts }
+    let parts = if words.is_empty() { Vec::new() } else { vec![MessagePart::Text(words.join("\n\n"))] };
+    ModelMessage { role: message.role, parts }
 }
 
 #[cfg(test)]
@@ -109,19 +109,22 @@ mod tests {
 
     #[test]
     fn calls_and_results_become_words_of_alternating_roles() {
-        let request = Request {
+        let request = ModelRequest {
             system: "Be brief.".into(),
             messages: vec![
-                Message::user("Fix it."),
-                Message { role: Role::Assistant, parts: vec![Part::Call(ToolCall::new("a", "ls", "{}"))] },
-                Message::results([ToolResult::ok("a", "one"), ToolResult::error("b", "two")]),
-                Message::user("Go on."),
+                ModelMessage::user("Fix it."),
+                ModelMessage {
+                    role: Role::Assistant,
+                    parts: vec![MessagePart::Call(ToolCall::new("a", "ls", "{}"))],
+                },
+                ModelMessage::results([ToolResult::ok("a", "one"), ToolResult::error("b", "two")]),
+                ModelMessage::user("Go on."),
             ],
-            tools: vec![Tool::new("ls", "Lists.", json!({"type": "object"}))],
-            ..Request::default()
+            tools: vec![ToolSpec::new("ls", "Lists.", json!({"type": "object"}))],
+            ..ModelRequest::default()
         };
         let plain = explain_tools(&request, false);
-        let said: Vec<String> = plain.messages.iter().map(Message::text).collect();
+        let said: Vec<String> = plain.messages.iter().map(ModelMessage::text).collect();
         assert_eq!(
             said,
             [
@@ -134,7 +137,7 @@ mod tests {
         assert!(plain.system.starts_with("Be brief.\n\n# Tools\n- ls: Lists."));
         assert_eq!(explain_tools(&request, true).format.map(|f| f.name).as_deref(), Some(SAY_SCHEMA_NAME));
         // A tool that must not be called is not explained.
-        let silent = explain_tools(&Request { choice: ToolChoice::None, ..request }, true);
+        let silent = explain_tools(&ModelRequest { choice: ToolChoice::None, ..request }, true);
         assert_eq!((silent.system.as_str(), silent.format), ("Be brief.", None));
     }
 }

@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value};
 
-use super::aloud::Aloud;
-use super::find::{Found, find_calls};
+use super::find::{FoundToolCalls, find_calls};
 use super::lenient;
 use super::prompt::explain_tools;
+use super::speakable::GrowingReply;
 use super::thoughts::{before_pretending, without_thoughts};
-use crate::cancel::Cancel;
-use crate::error::{ErrorKind, ModelError};
-use crate::message::{Part, Reasoning, ToolCall};
-use crate::provider::{Answer, Provider, Sink};
-use crate::reply::{Delta, Reply, Stop};
-use crate::request::{Request, Tool, ToolChoice};
+use crate::cancel::ModelCancel;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::message::{MessagePart, Reasoning, ToolCall};
+use crate::provider::{DeltaSink, PendingReply, Provider};
+use crate::reply::{ModelReply, ReplyDelta, ReplyStop};
+use crate::request::{ModelRequest, ToolChoice, ToolSpec};
 
 /// Explains tools in the prompt and reads calls out of the answer's text.
 #[derive(Debug)]
@@ -34,21 +34,21 @@ impl<P: Provider> TextTools<P> {
     /// Asks once, with or without a schema for the answer.
     async fn ask(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         constrain: bool,
-        sink: &mut dyn Sink,
-        cancel: &Cancel,
-    ) -> Result<Reply, ModelError> {
+        sink: &mut dyn DeltaSink,
+        cancel: &ModelCancel,
+    ) -> Result<ModelReply, ModelError> {
         let plain = explain_tools(request, constrain);
         // Words are told as they come; what may turn out to be a call is held back.
-        let mut teller = Teller { sink, aloud: Aloud::default() };
+        let mut teller = TextToolsSink { sink, aloud: GrowingReply::default() };
         let reply = self.inner.stream(&plain, &mut teller, cancel).await?;
         let told = teller.aloud.told().to_owned();
         let turn = request.messages.len();
         let reply = with_calls(reply, &request.tools, turn);
         let rest = untold(&reply, &told).unwrap_or_else(|| {
             // What looked like words was something else after all.
-            std::iter::once(Delta::Restart).chain(reply.deltas()).collect()
+            std::iter::once(ReplyDelta::Restart).chain(reply.deltas()).collect()
         });
         rest.into_iter().for_each(|delta| sink.delta(delta));
         Ok(reply)
@@ -60,14 +60,20 @@ impl<P: Provider> Provider for TextTools<P> {
         self.inner.name()
     }
 
-    fn stream<'a>(&'a self, request: &'a Request, sink: &'a mut dyn Sink, cancel: &'a Cancel) -> Answer<'a> {
+    fn stream<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a mut dyn DeltaSink,
+        cancel: &'a ModelCancel,
+    ) -> PendingReply<'a> {
         Box::pin(async move {
             if request.tools.is_empty() || request.choice == ToolChoice::None {
                 return self.inner.stream(&explain_tools(request, false), sink, cancel).await;
             }
             let constrain = self.constrain && !self.unruly.load(Ordering::Relaxed);
             let answer = self.ask(request, constrain, sink, cancel).await;
-            let refused = |error: &ModelError| error.kind == ErrorKind::BadRequest && error.status.is_some();
+            let refused =
+                |error: &ModelError| error.kind == ModelErrorKind::BadRequest && error.status.is_some();
             if constrain && answer.as_ref().is_err_and(refused) {
                 // Not every server knows schemas, and those that do not refuse them; words all of them know.
                 let answer = self.ask(request, false, sink, cancel).await;
@@ -79,29 +85,29 @@ impl<P: Provider> Provider for TextTools<P> {
     }
 }
 
-struct Teller<'a> {
-    sink: &'a mut dyn Sink,
-    aloud: Aloud,
+struct TextToolsSink<'a> {
+    sink: &'a mut dyn DeltaSink,
+    aloud: GrowingReply,
 }
 
-impl Sink for Teller<'_> {
-    fn delta(&mut self, delta: Delta) {
+impl DeltaSink for TextToolsSink<'_> {
+    fn delta(&mut self, delta: ReplyDelta) {
         match delta {
-            Delta::Text(piece) => {
+            ReplyDelta::Text(piece) => {
                 if let Some(words) = self.aloud.push(&piece) {
-                    self.sink.delta(Delta::Text(words));
+                    self.sink.delta(ReplyDelta::Text(words));
                 }
             }
-            Delta::Reasoning(_) => {
+            ReplyDelta::Reasoning(_) => {
                 self.aloud.interrupted();
                 self.sink.delta(delta);
             }
-            Delta::Restart => {
-                self.aloud = Aloud::default();
+            ReplyDelta::Restart => {
+                self.aloud = GrowingReply::default();
                 self.sink.delta(delta);
             }
             // Told with the others at the end, which have a place among them.
-            Delta::CallStarted { .. } | Delta::CallArguments { .. } => {}
+            ReplyDelta::CallStarted { .. } | ReplyDelta::CallArguments { .. } => {}
         }
     }
 
@@ -111,17 +117,17 @@ impl Sink for Teller<'_> {
 }
 
 /// The pieces of a reply that were not told yet; nothing when what was told is not its beginning.
-fn untold(reply: &Reply, told: &str) -> Option<Vec<Delta>> {
+fn untold(reply: &ModelReply, told: &str) -> Option<Vec<ReplyDelta>> {
     let mut told = told;
     let mut rest = Vec::new();
     for delta in reply.deltas() {
         match delta {
             // Thoughts were told as they came.
-            Delta::Reasoning(_) => {}
-            Delta::Text(text) => match text.strip_prefix(told) {
+            ReplyDelta::Reasoning(_) => {}
+            ReplyDelta::Text(text) => match text.strip_prefix(told) {
                 Some(new) => {
                     told = "";
-                    rest.extend((!new.is_empty()).then(|| Delta::Text(new.to_owned())));
+                    rest.extend((!new.is_empty()).then(|| ReplyDelta::Text(new.to_owned())));
                 }
                 None => told = told.strip_prefix(text.as_str())?,
             },
@@ -132,11 +138,11 @@ fn untold(reply: &Reply, told: &str) -> Option<Vec<Delta>> {
 }
 
 /// The reply with the calls in its words made real ones; `turn` keeps their ids apart from those of other turns.
-fn with_calls(reply: Reply, tools: &[Tool], turn: usize) -> Reply {
+fn with_calls(reply: ModelReply, tools: &[ToolSpec], turn: usize) -> ModelReply {
     let mut parts = Vec::new();
     let mut count = 0;
     for part in reply.parts {
-        let Part::Text(text) = part else {
+        let MessagePart::Text(text) = part else {
             parts.push(part);
             continue;
         };
@@ -147,50 +153,50 @@ fn with_calls(reply: Reply, tools: &[Tool], turn: usize) -> Reply {
             thought => thought,
         };
         if let Some(thoughts) = thoughts {
-            parts.push(Part::Reasoning(Reasoning { text: thoughts.to_owned(), seal: None }));
+            parts.push(MessagePart::Reasoning(Reasoning { text: thoughts.to_owned(), seal: None }));
         }
         let found = said_and_called(rest, tools).unwrap_or_else(|| called(rest, tools));
         if !found.text.is_empty() {
-            parts.push(Part::Text(found.text));
+            parts.push(MessagePart::Text(found.text));
         }
         for (name, arguments) in found.calls {
             let id = format!("text_{turn}_{count}");
-            parts.push(Part::Call(ToolCall::new(id, name, Value::Object(arguments).to_string())));
+            parts.push(MessagePart::Call(ToolCall::new(id, name, Value::Object(arguments).to_string())));
             count += 1;
         }
     }
     // An answer that was cut off by its limit may hold half a call; that it was cut must stay visible.
-    let stop = if count > 0 && reply.stop == Stop::EndTurn { Stop::ToolUse } else { reply.stop };
-    Reply { parts, stop, ..reply }
+    let stop = if count > 0 && reply.stop == ReplyStop::EndTurn { ReplyStop::ToolUse } else { reply.stop };
+    ModelReply { parts, stop, ..reply }
 }
 
 /// The thoughts before an answer and the rest, where only their end is marked: some templates begin them themselves.
 ///
 /// A call that is only thought about is none. The mark inside a call is part of what is written.
-fn thought_first<'a>(text: &'a str, tools: &[Tool]) -> Option<(&'a str, &'a str)> {
+fn thought_first<'a>(text: &'a str, tools: &[ToolSpec]) -> Option<(&'a str, &'a str)> {
     let (thoughts, rest) = text.split_once(THOUGHT)?;
     let among_words = said_and_called(text, tools).is_none() && called(text, tools).text.contains(THOUGHT);
     (among_words && !thoughts.contains("<think>")).then(|| (thoughts.trim(), rest))
 }
 
 /// The calls in an answer's words, as far as they are its own.
-fn called(text: &str, tools: &[Tool]) -> Found {
+fn called(text: &str, tools: &[ToolSpec]) -> FoundToolCalls {
     let is_call = |name: &str, arguments: &Map<String, Value>, beside: bool| {
         let tool = tools.iter().find(|tool| tool.name == name);
         tool.is_some_and(|tool| !beside || has_required(tool, arguments))
     };
     let in_tags =
-        |tool: &Tool| text.lines().any(|line| line.trim_start().starts_with(&format!("<{}>", tool.name)));
+        |tool: &ToolSpec| text.lines().any(|line| line.trim_start().starts_with(&format!("<{}>", tool.name)));
     if tools.iter().any(in_tags) {
         // What is written between such tags may look like anything.
-        return Found { text: text.trim().to_owned(), calls: Vec::new() };
+        return FoundToolCalls { text: text.trim().to_owned(), calls: Vec::new() };
     }
     let own = find_calls(before_pretending(text), &is_call);
     // Words that only look so are nobody's pretence.
     if own.calls.is_empty() { find_calls(text, &is_call) } else { own }
 }
 
-fn has_required(tool: &Tool, arguments: &Map<String, Value>) -> bool {
+fn has_required(tool: &ToolSpec, arguments: &Map<String, Value>) -> bool {
     let required = tool.schema.get("required").and_then(Value::as_array).into_iter().flatten();
     required.filter_map(Value::as_str).all(|name| arguments.contains_key(name))
 }
@@ -199,7 +205,7 @@ fn has_required(tool: &Tool, arguments: &Map<String, Value>) -> bool {
 const THOUGHT: &str = "</think>";
 
 /// An answer that follows the schema of words and a call.
-fn said_and_called(text: &str, tools: &[Tool]) -> Option<Found> {
+fn said_and_called(text: &str, tools: &[ToolSpec]) -> Option<FoundToolCalls> {
     let trimmed = text.trim();
     let (Value::Object(mut object), end) = lenient::parse(trimmed)? else { return None };
     let tool = object.get("tool")?.as_str()?.to_owned();
@@ -212,5 +218,5 @@ fn said_and_called(text: &str, tools: &[Tool]) -> Option<Found> {
         _ => Map::new(),
     };
     let calls = if tool == "none" { Vec::new() } else { vec![(tool, arguments)] };
-    Some(Found { text: say, calls })
+    Some(FoundToolCalls { text: say, calls })
 }

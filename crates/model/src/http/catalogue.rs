@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{client, network, read_body, refused, within};
-use crate::Timeouts;
-use crate::catalogue::{Fetch, Fetched};
+use super::connection::{client, network, read_body, refused, within};
+use crate::HttpTimeouts;
+use crate::catalogue::{CatalogueFetch, FetchedCatalogue};
 use crate::endpoint::Endpoint;
-use crate::error::{ErrorKind, ModelError};
+use crate::error::{ModelError, ModelErrorKind};
 
 /// The list is larger than any other answer, but not by much.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
@@ -15,7 +15,7 @@ const MOST_BYTES: usize = 32 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub struct HttpCatalogue {
     endpoint: Endpoint,
-    timeouts: Timeouts,
+    timeouts: HttpTimeouts,
 }
 
 impl HttpCatalogue {
@@ -23,11 +23,11 @@ impl HttpCatalogue {
     pub fn new(base: &str) -> Self {
         // A command that a person waits for must not wait as long as a model may think.
         let seconds = Duration::from_secs;
-        let timeouts = Timeouts { connect: seconds(4), head: seconds(10), idle: seconds(10) };
+        let timeouts = HttpTimeouts { connect: seconds(4), head: seconds(10), idle: seconds(10) };
         Self { endpoint: Endpoint::compatible("openrouter", base, None), timeouts }
     }
 
-    async fn get(&self, etag: Option<&str>) -> Result<Fetched, ModelError> {
+    async fn get(&self, etag: Option<&str>) -> Result<FetchedCatalogue, ModelError> {
         let mut call = client(&self.endpoint, self.timeouts)?.get(self.source());
         if let Some(value) = etag.and_then(|etag| reqwest::header::HeaderValue::from_str(etag).ok()) {
             call = call.header("if-none-match", value);
@@ -36,26 +36,26 @@ impl HttpCatalogue {
         let mut answer = answer.map_err(|error| network(&error))?;
         let status = answer.status();
         if status == reqwest::StatusCode::NOT_MODIFIED {
-            return Ok(Fetched::Unchanged);
+            return Ok(FetchedCatalogue::Unchanged);
         }
         if !status.is_success() {
             return Err(refused(answer, self.timeouts.idle).await);
         }
         let etag = answer.headers().get("etag").and_then(|value| value.to_str().ok()).map(str::to_owned);
         let body = read_body(&mut answer, MOST_BYTES, self.timeouts.idle).await?;
-        Ok(Fetched::List { body, etag })
+        Ok(FetchedCatalogue::List { body, etag })
     }
 }
 
-impl Fetch for HttpCatalogue {
+impl CatalogueFetch for HttpCatalogue {
     fn source(&self) -> String {
         format!("{}/models", self.endpoint.base)
     }
 
-    fn fetch(&self, etag: Option<&str>) -> Result<Fetched, ModelError> {
+    fn fetch(&self, etag: Option<&str>) -> Result<FetchedCatalogue, ModelError> {
         // On a thread of its own, because whoever asks may be an asynchronous task.
         let fetched =
             std::thread::scope(|scope| scope.spawn(|| super::runtime()?.block_on(self.get(etag))).join());
-        fetched.unwrap_or_else(|_| Err(ModelError::new(ErrorKind::Network, "the request was cut off")))
+        fetched.unwrap_or_else(|_| Err(ModelError::new(ModelErrorKind::Network, "the request was cut off")))
     }
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Timeouts, client, read_body};
-use crate::ability::{Answers, Told, read};
+use super::HttpTimeouts;
+use super::connection::{client, read_body};
+use crate::ability::{DeclaredAbilities, ServerMetadata, read};
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;
 
@@ -15,13 +16,13 @@ const MOST: usize = 4 * 1024 * 1024;
 /// What the server says, all questions at once, within `limit`; one that says nothing in time has said nothing.
 ///
 /// The key goes along, to the same host that every request of a run goes to.
-pub fn tell(endpoint: &Endpoint, model: &str, limit: Duration) -> Told {
+pub fn tell(endpoint: &Endpoint, model: &str, limit: Duration) -> DeclaredAbilities {
     let asked = std::thread::scope(|scope| scope.spawn(|| answers(endpoint, model, limit)).join());
-    asked.ok().and_then(Result::ok).map_or_else(Told::default, |answers| read(&answers, model))
+    asked.ok().and_then(Result::ok).map_or_else(DeclaredAbilities::default, |answers| read(&answers, model))
 }
 
-fn answers(endpoint: &Endpoint, model: &str, limit: Duration) -> Result<Answers, ModelError> {
-    let timeouts = Timeouts { connect: limit, head: limit, idle: limit };
+fn answers(endpoint: &Endpoint, model: &str, limit: Duration) -> Result<ServerMetadata, ModelError> {
+    let timeouts = HttpTimeouts { connect: limit, head: limit, idle: limit };
     let client = client(endpoint, timeouts)?;
     let runtime = super::runtime()?;
     let root = endpoint.base.strip_suffix("/v1").unwrap_or(&endpoint.base);
@@ -47,7 +48,7 @@ fn answers(endpoint: &Endpoint, model: &str, limit: Duration) -> Result<Answers,
     }
     let mut next = answered.into_iter();
     let mut next = || next.next().flatten();
-    Ok(Answers { models: next(), props: next(), studio: next(), shown: next(), running: next() })
+    Ok(ServerMetadata { models: next(), props: next(), studio: next(), shown: next(), running: next() })
 }
 
 async fn get(call: reqwest::RequestBuilder, limit: Duration) -> Option<Value> {

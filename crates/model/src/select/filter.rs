@@ -1,11 +1,11 @@
 //! What a model must be able to do.
 
-use super::Constraints;
-use super::intent::Intent;
+use super::ModelConstraints;
+use super::intent::ModelIntent;
 use crate::catalogue::{DataPolicy, ModelRow, OPENROUTER};
 
 /// Why a model cannot be taken, or nothing when it can. What is unknown is no reason, unless somebody set a limit.
-pub(super) fn refuse(intent: Intent, constraints: &Constraints, row: &ModelRow) -> Option<String> {
+pub(super) fn refuse(intent: ModelIntent, constraints: &ModelConstraints, row: &ModelRow) -> Option<String> {
     let needs = intent.needs();
     if let Some(provider) = constraints.provider.as_ref().filter(|provider| **provider != row.provider) {
         return Some(format!("not offered by {provider}"));
@@ -34,7 +34,7 @@ pub(super) fn refuse(intent: Intent, constraints: &Constraints, row: &ModelRow) 
 }
 
 /// Why a model of a server that somebody runs cannot be taken: only what somebody set counts there.
-pub(crate) fn refuse_here(constraints: &Constraints, row: &ModelRow) -> Option<String> {
+pub(crate) fn refuse_here(constraints: &ModelConstraints, row: &ModelRow) -> Option<String> {
     if constraints.tools_required == Some(true) && row.tools == Some(false) {
         return Some("no native tool calls".to_owned());
     }

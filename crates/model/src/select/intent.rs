@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What a model is for; every mode names one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Intent {
+pub enum ModelIntent {
     /// Changes programs.
     #[default]
     Code,
@@ -26,7 +26,7 @@ pub enum Intent {
 
 /// What a model must be able to do, and what else counts how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Needs {
+pub struct IntentNeeds {
     /// Must call tools natively.
     pub tools: bool,
     /// Must follow a schema.
@@ -36,12 +36,12 @@ pub struct Needs {
     /// The least context, where it is known.
     pub context: u64,
     /// What counts how much.
-    pub weights: Weights,
+    pub weights: ScoreWeights,
 }
 
 /// Parts of a score; together they are 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weights {
+pub struct ScoreWeights {
     /// What the model can be trusted with.
     pub quality: f64,
     /// What it costs.
@@ -58,7 +58,7 @@ pub struct Weights {
 /// quality, more than the small differences between neighbours.
 pub const STICKINESS: f64 = 0.08;
 
-impl Intent {
+impl ModelIntent {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Code, Self::Architect, Self::Review, Self::Debug, Self::Ethical, Self::Orchestrate];
@@ -76,41 +76,48 @@ impl Intent {
     }
 
     /// What counts for it.
-    pub fn needs(self) -> Needs {
-        let weigh = |quality, price, context, latency, abilities| Weights {
+    pub fn needs(self) -> IntentNeeds {
+        let weigh = |quality, price, context, latency, abilities| ScoreWeights {
             quality,
             price,
             context,
             latency,
             abilities,
         };
-        let needs =
-            |weights| Needs { tools: false, structured: false, reasoning: false, context: 32_000, weights };
+        let needs = |weights| IntentNeeds {
+            tools: false,
+            structured: false,
+            reasoning: false,
+            context: 32_000,
+            weights,
+        };
         match self {
             // Most of all calls and tokens: what it costs and how long it takes is felt.
             Self::Code => {
-                Needs { tools: true, context: 64_000, ..needs(weigh(0.55, 0.20, 0.05, 0.10, 0.10)) }
+                IntentNeeds { tools: true, context: 64_000, ..needs(weigh(0.55, 0.20, 0.05, 0.10, 0.10)) }
             }
             // Few tokens, and everything after depends on them.
-            Self::Architect => Needs { reasoning: true, ..needs(weigh(0.65, 0.10, 0.10, 0.05, 0.10)) },
+            Self::Architect => IntentNeeds { reasoning: true, ..needs(weigh(0.65, 0.10, 0.10, 0.05, 0.10)) },
             // One reading of much text; findings must fit their schema.
-            Self::Review => Needs { structured: true, ..needs(weigh(0.60, 0.15, 0.10, 0.05, 0.10)) },
+            Self::Review => IntentNeeds { structured: true, ..needs(weigh(0.60, 0.15, 0.10, 0.05, 0.10)) },
             // Thinking is what finds causes.
-            Self::Debug => Needs {
+            Self::Debug => IntentNeeds {
                 tools: true,
                 reasoning: true,
                 context: 64_000,
                 ..needs(weigh(0.50, 0.15, 0.05, 0.05, 0.25))
             },
             // A report without its schema blocks everything.
-            Self::Ethical => Needs { structured: true, ..needs(weigh(0.55, 0.20, 0.05, 0.10, 0.10)) },
+            Self::Ethical => IntentNeeds { structured: true, ..needs(weigh(0.55, 0.20, 0.05, 0.10, 0.10)) },
             // Sees everybody's results, and everybody waits for it.
-            Self::Orchestrate => Needs { context: 64_000, ..needs(weigh(0.55, 0.15, 0.10, 0.10, 0.10)) },
+            Self::Orchestrate => {
+                IntentNeeds { context: 64_000, ..needs(weigh(0.55, 0.15, 0.10, 0.10, 0.10)) }
+            }
         }
     }
 }
 
-impl fmt::Display for Intent {
+impl fmt::Display for ModelIntent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -121,7 +128,7 @@ impl fmt::Display for Intent {
 #[error("unknown intent `{0}`: use code, architect, review, debug, ethical or orchestrate")]
 pub struct UnknownIntent(pub String);
 
-impl FromStr for Intent {
+impl FromStr for ModelIntent {
     type Err = UnknownIntent;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -136,12 +143,12 @@ mod tests {
 
     #[test]
     fn weights_are_shares_of_one() {
-        for intent in Intent::ALL {
+        for intent in ModelIntent::ALL {
             let w = intent.needs().weights;
             let sum = w.quality + w.price + w.context + w.latency + w.abilities;
             assert!((sum - 1.0).abs() < 1e-9, "{intent}: {sum}");
             assert_eq!(intent.name().parse(), Ok(intent));
         }
-        assert!("codex".parse::<Intent>().is_err());
+        assert!("codex".parse::<ModelIntent>().is_err());
     }
 }

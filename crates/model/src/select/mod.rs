@@ -11,15 +11,15 @@ use std::cmp::Reverse;
 pub use filter::Preference;
 pub(crate) use filter::refuse_here;
 pub use holon_core::mode::ModelPolicy;
-pub use intent::{Intent, Needs, STICKINESS, UnknownIntent, Weights};
+pub use intent::{IntentNeeds, ModelIntent, STICKINESS, ScoreWeights, UnknownIntent};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::catalogue::{DataPolicy, ModelRow, Table};
+use crate::catalogue::{DataPolicy, ModelRow, ModelRowTable};
 
 /// What a choice must keep to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Constraints {
+pub struct ModelConstraints {
     /// How one is chosen.
     pub policy: ModelPolicy,
     /// The one that is named, for the policy `pinned`.
@@ -46,7 +46,7 @@ pub struct Constraints {
     pub current: Option<String>,
 }
 
-impl Default for Constraints {
+impl Default for ModelConstraints {
     fn default() -> Self {
         Self {
             policy: ModelPolicy::Auto,
@@ -65,7 +65,7 @@ impl Default for Constraints {
     }
 }
 
-impl Constraints {
+impl ModelConstraints {
     /// What a request to OpenRouter must say so that its routing keeps to this; goes into an endpoint's `extra`.
     pub fn routing(&self) -> Map<String, Value> {
         match self.data {
@@ -77,24 +77,24 @@ impl Constraints {
 
 /// A model that was chosen, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Selection {
+pub struct SelectedModel {
     /// Its id, as the provider spells it.
     pub model: String,
     /// What it is for.
-    pub intent: Intent,
+    pub intent: ModelIntent,
     /// How it was chosen.
     pub policy: ModelPolicy,
     /// Why it is this one, in one sentence.
     pub reason: String,
     /// Everything that could have been taken, best first.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<ScoredCandidate>,
     /// Everything that could not.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RejectedCandidate>,
 }
 
 /// A model that could be taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Candidate {
+pub struct ScoredCandidate {
     /// Its id.
     pub id: String,
     /// Points of 1000, a few more for the model of the task.
@@ -105,7 +105,7 @@ pub struct Candidate {
 
 /// A model that could not be taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Rejected {
+pub struct RejectedCandidate {
     /// Its id.
     pub id: String,
     /// Why not.
@@ -125,19 +125,23 @@ pub enum NoModel {
     #[error("none of {} models fits {intent}: {}", rejected.len(), most_common(rejected))]
     Rejected {
         /// What it was for.
-        intent: Intent,
+        intent: ModelIntent,
         /// Each with its reason.
-        rejected: Vec<Rejected>,
+        rejected: Vec<RejectedCandidate>,
     },
 }
 
 /// Chooses. The same rows in any order give the same answer.
-pub fn select(intent: Intent, constraints: &Constraints, rows: &[ModelRow]) -> Result<Selection, NoModel> {
+pub fn select(
+    intent: ModelIntent,
+    constraints: &ModelConstraints,
+    rows: &[ModelRow],
+) -> Result<SelectedModel, NoModel> {
     let named = match constraints.policy {
         ModelPolicy::Pinned => Some(constraints.pinned.as_deref().ok_or(NoModel::Unnamed)?),
         ModelPolicy::LegacyDefault => {
             let provider = constraints.provider.as_deref().unwrap_or(crate::catalogue::OPENROUTER);
-            let fallback = || Table::builtin().default_of(provider);
+            let fallback = || ModelRowTable::builtin().default_of(provider);
             Some(constraints.legacy.as_deref().or_else(fallback).ok_or(NoModel::Nothing)?)
         }
         ModelPolicy::Auto | ModelPolicy::Cheapest | ModelPolicy::Best => None,
@@ -153,7 +157,7 @@ pub fn select(intent: Intent, constraints: &Constraints, rows: &[ModelRow]) -> R
     let mut rejected = Vec::new();
     for row in rows {
         match filter::refuse(intent, constraints, row) {
-            Some(why) => rejected.push(Rejected { id: row.id.clone(), why }),
+            Some(why) => rejected.push(RejectedCandidate { id: row.id.clone(), why }),
             None => fitting.push((row, score::score(intent, constraints, row, newest))),
         }
     }
@@ -176,8 +180,10 @@ pub fn select(intent: Intent, constraints: &Constraints, rows: &[ModelRow]) -> R
         };
         (first, Reverse(*points), Reverse(row.created), row.id.clone())
     });
-    let candidates: Vec<Candidate> =
-        fitting.into_iter().map(|(row, (score, why))| Candidate { id: row.id.clone(), score, why }).collect();
+    let candidates: Vec<ScoredCandidate> = fitting
+        .into_iter()
+        .map(|(row, (score, why))| ScoredCandidate { id: row.id.clone(), score, why })
+        .collect();
     let Some(first) = candidates.first() else { return Err(NoModel::Rejected { intent, rejected }) };
     let how = match constraints.policy {
         ModelPolicy::Cheapest => "the cheapest",
@@ -187,11 +193,16 @@ pub fn select(intent: Intent, constraints: &Constraints, rows: &[ModelRow]) -> R
     let reason =
         format!("{how} of {} that fit {intent}, of {} known: {}", candidates.len(), rows.len(), first.why);
     let model = first.id.clone();
-    Ok(Selection { model, intent, policy: constraints.policy, reason, candidates, rejected })
+    Ok(SelectedModel { model, intent, policy: constraints.policy, reason, candidates, rejected })
 }
 
 /// The model somebody settled on; what speaks against it is said, and does not change it.
-fn as_named(intent: Intent, constraints: &Constraints, model: &str, rows: &[ModelRow]) -> Selection {
+fn as_named(
+    intent: ModelIntent,
+    constraints: &ModelConstraints,
+    model: &str,
+    rows: &[ModelRow],
+) -> SelectedModel {
     let row = rows.iter().find(|row| row.id == model);
     let mut reason = match constraints.policy {
         ModelPolicy::Pinned => "pinned".to_owned(),
@@ -205,12 +216,12 @@ fn as_named(intent: Intent, constraints: &Constraints, model: &str, rows: &[Mode
         score::score(intent, constraints, row, row.created)
     });
     let model = model.to_owned();
-    let candidates = vec![Candidate { id: model.clone(), score, why }];
-    Selection { model, intent, policy: constraints.policy, reason, candidates, rejected: Vec::new() }
+    let candidates = vec![ScoredCandidate { id: model.clone(), score, why }];
+    SelectedModel { model, intent, policy: constraints.policy, reason, candidates, rejected: Vec::new() }
 }
 
 /// The reasons that come up most, for an error of one line.
-fn most_common(rejected: &[Rejected]) -> String {
+fn most_common(rejected: &[RejectedCandidate]) -> String {
     let mut counts: Vec<(usize, &str)> = Vec::new();
     for one in rejected {
         match counts.iter_mut().find(|(_, why)| *why == one.why) {

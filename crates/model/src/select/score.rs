@@ -1,15 +1,15 @@
 //! How well a model fits.
 
-use super::Constraints;
+use super::ModelConstraints;
 use super::filter::{Preference, thousands};
-use super::intent::{Intent, STICKINESS};
+use super::intent::{ModelIntent, STICKINESS};
 use crate::catalogue::{DataPolicy, Latency, ModelRow, Tier};
 
 /// Points of 1000 (more when the task already uses it), and the reasons in words; `newest` is when the newest model of
 /// the list came out.
 pub(super) fn score(
-    intent: Intent,
-    constraints: &Constraints,
+    intent: ModelIntent,
+    constraints: &ModelConstraints,
     row: &ModelRow,
     newest: Option<i64>,
 ) -> (u32, String) {

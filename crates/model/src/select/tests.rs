@@ -31,67 +31,72 @@ fn rows() -> Vec<ModelRow> {
     ]
 }
 
-fn chosen(intent: Intent, constraints: &Constraints, rows: &[ModelRow]) -> String {
+fn chosen(intent: ModelIntent, constraints: &ModelConstraints, rows: &[ModelRow]) -> String {
     select(intent, constraints, rows).unwrap().model
 }
 
 #[test]
 fn each_policy_takes_its_own() {
-    let with = |policy| Constraints { policy, ..Constraints::default() };
+    let with = |policy| ModelConstraints { policy, ..ModelConstraints::default() };
     for (policy, expect) in [
         (ModelPolicy::Auto, "b/strong"),
         (ModelPolicy::Best, "a/frontier"),
         (ModelPolicy::Cheapest, "d/small"),
-        (ModelPolicy::LegacyDefault, Table::builtin().default_of("openrouter").unwrap()),
+        (ModelPolicy::LegacyDefault, ModelRowTable::builtin().default_of("openrouter").unwrap()),
     ] {
-        assert_eq!(chosen(Intent::Code, &with(policy), &rows()), expect, "{policy}");
+        assert_eq!(chosen(ModelIntent::Code, &with(policy), &rows()), expect, "{policy}");
     }
-    let pinned = Constraints { pinned: Some("x/own".into()), ..with(ModelPolicy::Pinned) };
-    assert_eq!(chosen(Intent::Code, &pinned, &[]), "x/own");
-    assert_eq!(select(Intent::Code, &with(ModelPolicy::Pinned), &rows()), Err(NoModel::Unnamed));
-    let legacy = Constraints { legacy: Some("y/old".into()), ..with(ModelPolicy::LegacyDefault) };
-    assert_eq!(chosen(Intent::Code, &legacy, &rows()), "y/old");
+    let pinned = ModelConstraints { pinned: Some("x/own".into()), ..with(ModelPolicy::Pinned) };
+    assert_eq!(chosen(ModelIntent::Code, &pinned, &[]), "x/own");
+    assert_eq!(select(ModelIntent::Code, &with(ModelPolicy::Pinned), &rows()), Err(NoModel::Unnamed));
+    let legacy = ModelConstraints { legacy: Some("y/old".into()), ..with(ModelPolicy::LegacyDefault) };
+    assert_eq!(chosen(ModelIntent::Code, &legacy, &rows()), "y/old");
 }
 
 #[test]
 fn every_filter_says_why() {
-    let none = Constraints::default();
+    let none = ModelConstraints::default();
     let good = || row("m/m", Tier::Strong, 1.0);
-    let check = |intent, constraints: &Constraints, row: ModelRow, expect: &str| {
+    let check = |intent, constraints: &ModelConstraints, row: ModelRow, expect: &str| {
         let NoModel::Rejected { rejected, .. } = select(intent, constraints, &[row]).unwrap_err() else {
             unreachable!("{expect}")
         };
         assert_eq!(rejected[0].why, expect);
     };
-    check(Intent::Code, &none, ModelRow { text_output: false, ..good() }, "does not answer in text");
+    check(ModelIntent::Code, &none, ModelRow { text_output: false, ..good() }, "does not answer in text");
     check(
-        Intent::Code,
+        ModelIntent::Code,
         &none,
         ModelRow { router: true, ..good() },
         "stands for other models, at prices not known beforehand",
     );
-    check(Intent::Code, &none, ModelRow { free: true, ..good() }, "free variant with tight limits");
-    for intent in [Intent::Code, Intent::Debug] {
+    check(ModelIntent::Code, &none, ModelRow { free: true, ..good() }, "free variant with tight limits");
+    for intent in [ModelIntent::Code, ModelIntent::Debug] {
         check(intent, &none, ModelRow { tools: Some(false), ..good() }, "no native tool calls");
     }
-    for intent in [Intent::Review, Intent::Ethical] {
+    for intent in [ModelIntent::Review, ModelIntent::Ethical] {
         check(intent, &none, ModelRow { structured: Some(false), ..good() }, "no structured output");
     }
-    check(Intent::Code, &none, ModelRow { context: Some(16_384), ..good() }, "context 16k is below 64k");
-    let long = Constraints { min_context: Some(1_000_000), ..none.clone() };
-    check(Intent::Code, &long, good(), "context 200k is below 1.0M");
-    check(Intent::Code, &long, ModelRow { context: None, ..good() }, "context unknown");
-    let cheap = Constraints { max_price: Some(1.5), ..none.clone() };
-    check(Intent::Code, &cheap, good(), "$2.00 per million tokens is above $1.50");
-    check(Intent::Code, &cheap, ModelRow { prices: None, ..good() }, "price unknown");
-    let thinking = Constraints { reasoning: Some(Preference::Required), ..none.clone() };
-    check(Intent::Code, &thinking, ModelRow { reasoning: Some(false), ..good() }, "no reasoning");
-    let local = Constraints { data: DataPolicy::Local, ..none.clone() };
-    check(Intent::Code, &local, good(), "not on this machine");
-    let private = Constraints { data: DataPolicy::NoTraining, allow_free: true, ..none.clone() };
-    check(Intent::Code, &private, ModelRow { free: true, ..good() }, "may be trained on what it is told");
-    let elsewhere = Constraints { provider: Some("anthropic".into()), ..none };
-    check(Intent::Code, &elsewhere, good(), "not offered by anthropic");
+    check(ModelIntent::Code, &none, ModelRow { context: Some(16_384), ..good() }, "context 16k is below 64k");
+    let long = ModelConstraints { min_context: Some(1_000_000), ..none.clone() };
+    check(ModelIntent::Code, &long, good(), "context 200k is below 1.0M");
+    check(ModelIntent::Code, &long, ModelRow { context: None, ..good() }, "context unknown");
+    let cheap = ModelConstraints { max_price: Some(1.5), ..none.clone() };
+    check(ModelIntent::Code, &cheap, good(), "$2.00 per million tokens is above $1.50");
+    check(ModelIntent::Code, &cheap, ModelRow { prices: None, ..good() }, "price unknown");
+    let thinking = ModelConstraints { reasoning: Some(Preference::Required), ..none.clone() };
+    check(ModelIntent::Code, &thinking, ModelRow { reasoning: Some(false), ..good() }, "no reasoning");
+    let local = ModelConstraints { data: DataPolicy::Local, ..none.clone() };
+    check(ModelIntent::Code, &local, good(), "not on this machine");
+    let private = ModelConstraints { data: DataPolicy::NoTraining, allow_free: true, ..none.clone() };
+    check(
+        ModelIntent::Code,
+        &private,
+        ModelRow { free: true, ..good() },
+        "may be trained on what it is told",
+    );
+    let elsewhere = ModelConstraints { provider: Some("anthropic".into()), ..none };
+    check(ModelIntent::Code, &elsewhere, good(), "not offered by anthropic");
 }
 
 #[test]
@@ -99,29 +104,36 @@ fn what_is_asked_for_counts() {
     let free = ModelRow { free: true, ..row("a/free:free", Tier::Frontier, 0.0) };
     let router = ModelRow { router: true, prices: None, ..row("openrouter/auto", Tier::Frontier, 0.0) };
     let rows = [free, router, row("b/paid", Tier::Small, 1.0)];
-    let none = Constraints::default();
-    assert_eq!(chosen(Intent::Code, &none, &rows), "b/paid");
-    assert_eq!(chosen(Intent::Code, &Constraints { allow_free: true, ..none.clone() }, &rows), "a/free:free");
-    assert_eq!(chosen(Intent::Code, &Constraints { allow_routers: true, ..none }, &rows), "openrouter/auto");
+    let none = ModelConstraints::default();
+    assert_eq!(chosen(ModelIntent::Code, &none, &rows), "b/paid");
+    assert_eq!(
+        chosen(ModelIntent::Code, &ModelConstraints { allow_free: true, ..none.clone() }, &rows),
+        "a/free:free"
+    );
+    assert_eq!(
+        chosen(ModelIntent::Code, &ModelConstraints { allow_routers: true, ..none }, &rows),
+        "openrouter/auto"
+    );
 }
 
 #[test]
 fn reasoning_decides_between_equals_when_debugging() {
     let silent = ModelRow { reasoning: Some(false), ..row("a/silent", Tier::Strong, 1.0) };
     let rows = [silent, row("b/thinking", Tier::Strong, 1.0)];
-    assert_eq!(chosen(Intent::Debug, &Constraints::default(), &rows), "b/thinking");
-    let indifferent = Constraints { reasoning: Some(Preference::Indifferent), ..Constraints::default() };
-    assert_eq!(chosen(Intent::Debug, &indifferent, &rows), "a/silent");
+    assert_eq!(chosen(ModelIntent::Debug, &ModelConstraints::default(), &rows), "b/thinking");
+    let indifferent =
+        ModelConstraints { reasoning: Some(Preference::Indifferent), ..ModelConstraints::default() };
+    assert_eq!(chosen(ModelIntent::Debug, &indifferent, &rows), "a/silent");
 }
 
 #[test]
 fn a_task_stays_with_its_model_unless_another_is_much_better() {
     let close = [row("a/first", Tier::Strong, 1.0), row("b/second", Tier::Strong, 1.4)];
     let far = [row("a/first", Tier::Frontier, 1.0), row("b/second", Tier::Small, 1.4)];
-    let staying = Constraints { current: Some("b/second".into()), ..Constraints::default() };
-    assert_eq!(chosen(Intent::Code, &Constraints::default(), &close), "a/first");
-    assert_eq!(chosen(Intent::Code, &staying, &close), "b/second");
-    assert_eq!(chosen(Intent::Code, &staying, &far), "a/first");
+    let staying = ModelConstraints { current: Some("b/second".into()), ..ModelConstraints::default() };
+    assert_eq!(chosen(ModelIntent::Code, &ModelConstraints::default(), &close), "a/first");
+    assert_eq!(chosen(ModelIntent::Code, &staying, &close), "b/second");
+    assert_eq!(chosen(ModelIntent::Code, &staying, &far), "a/first");
 }
 
 #[test]
@@ -129,27 +141,33 @@ fn the_newer_of_two_generations_is_taken() {
     let of = |id: &str, created| ModelRow { created: Some(created), ..row(id, Tier::Strong, 1.0) };
     let month = 30 * 24 * 3600;
     let close = [of("a/five", 1_790_000_000), of("a/five.5", 1_790_000_000 + month / 30)];
-    assert_eq!(chosen(Intent::Code, &Constraints::default(), &close), "a/five.5");
+    assert_eq!(chosen(ModelIntent::Code, &ModelConstraints::default(), &close), "a/five.5");
     // Half a price does not make up for years.
     let cheap = ModelRow { created: Some(1_790_000_000 - 30 * month), ..row("a/old", Tier::Strong, 0.7) };
-    assert_eq!(chosen(Intent::Code, &Constraints::default(), &[cheap, of("b/new", 1_790_000_000)]), "b/new");
+    assert_eq!(
+        chosen(ModelIntent::Code, &ModelConstraints::default(), &[cheap, of("b/new", 1_790_000_000)]),
+        "b/new"
+    );
 }
 
 #[test]
 fn a_pinned_model_is_taken_and_what_speaks_against_it_is_said() {
-    let pinned =
-        Constraints { policy: ModelPolicy::Pinned, pinned: Some("m/m".into()), ..Constraints::default() };
+    let pinned = ModelConstraints {
+        policy: ModelPolicy::Pinned,
+        pinned: Some("m/m".into()),
+        ..ModelConstraints::default()
+    };
     let mute = ModelRow { tools: Some(false), ..row("m/m", Tier::Strong, 1.0) };
-    let selection = select(Intent::Code, &pinned, &[mute]).unwrap();
+    let selection = select(ModelIntent::Code, &pinned, &[mute]).unwrap();
     assert_eq!(selection.reason, "pinned, although: no native tool calls");
 }
 
 #[test]
 fn the_table_gives_sensible_choices() {
     for provider in ["openrouter", "anthropic", "openai"] {
-        let rows = Table::builtin().rows(provider);
-        for intent in Intent::ALL {
-            let selection = select(intent, &Constraints::default(), &rows).unwrap();
+        let rows = ModelRowTable::builtin().rows(provider);
+        for intent in ModelIntent::ALL {
+            let selection = select(intent, &ModelConstraints::default(), &rows).unwrap();
             let chosen = rows.iter().find(|row| row.id == selection.model).unwrap();
             assert!(chosen.tier >= Tier::Strong, "{provider} {intent}: {}", selection.model);
             assert!(selection.reason.contains(intent.name()), "{}", selection.reason);
@@ -159,16 +177,16 @@ fn the_table_gives_sensible_choices() {
 
 #[test]
 fn an_empty_choice_names_the_commonest_reasons() {
-    let strict = Constraints { max_price: Some(0.0001), ..Constraints::default() };
-    let error = select(Intent::Review, &strict, &rows()).unwrap_err().to_string();
+    let strict = ModelConstraints { max_price: Some(0.0001), ..ModelConstraints::default() };
+    let error = select(ModelIntent::Review, &strict, &rows()).unwrap_err().to_string();
     assert!(error.starts_with("none of 4 models fits review: 1× $"), "{error}");
-    assert_eq!(select(Intent::Code, &strict, &[]), Err(NoModel::Nothing));
+    assert_eq!(select(ModelIntent::Code, &strict, &[]), Err(NoModel::Nothing));
 }
 
 #[test]
 fn hosts_that_train_are_ruled_out_in_the_request_too() {
-    assert!(Constraints::default().routing().is_empty());
-    let private = Constraints { data: DataPolicy::NoTraining, ..Constraints::default() };
+    assert!(ModelConstraints::default().routing().is_empty());
+    let private = ModelConstraints { data: DataPolicy::NoTraining, ..ModelConstraints::default() };
     assert_eq!(Value::Object(private.routing()), json!({"provider": {"data_collection": "deny"}}));
 }
 
@@ -209,12 +227,12 @@ proptest! {
     fn the_order_of_rows_makes_no_difference(
         rows in prop::collection::vec(any_row(), 1..12),
         policy in prop_oneof![Just(ModelPolicy::Auto), Just(ModelPolicy::Best), Just(ModelPolicy::Cheapest)],
-        intent in prop::sample::select(Intent::ALL.to_vec()),
+        intent in prop::sample::select(ModelIntent::ALL.to_vec()),
     ) {
         let mut rows = rows;
         rows.sort_by(|a, b| a.id.cmp(&b.id));
         rows.dedup_by(|a, b| a.id == b.id);
-        let constraints = Constraints { policy, ..Constraints::default() };
+        let constraints = ModelConstraints { policy, ..ModelConstraints::default() };
         let forwards = select(intent, &constraints, &rows);
         rows.reverse();
         prop_assert_eq!(&forwards, &select(intent, &constraints, &rows));

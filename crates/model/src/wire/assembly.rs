@@ -1,9 +1,9 @@
 //! A reply that is being put together from pieces.
 
-use crate::error::{ErrorKind, ModelError};
-use crate::message::{Part, Reasoning, Seal, ToolCall};
-use crate::reply::{Delta, Reply, Stop};
-use crate::usage::Usage;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::message::{MessagePart, Reasoning, Seal, ToolCall};
+use crate::reply::{ModelReply, ReplyDelta, ReplyStop};
+use crate::usage::TokenUsage;
 
 /// The most bytes of text, thoughts and arguments together.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -15,9 +15,9 @@ const MAX_PARTS: usize = 4096;
 pub(super) struct Assembly {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
-    pub(super) stop: Option<Stop>,
-    pub(super) usage: Option<Usage>,
-    parts: Vec<Part>,
+    pub(super) stop: Option<ReplyStop>,
+    pub(super) usage: Option<TokenUsage>,
+    parts: Vec<MessagePart>,
     /// Positions of the calls among the parts.
     calls: Vec<usize>,
     bytes: usize,
@@ -39,12 +39,12 @@ impl Assembly {
     }
 
     /// Begins a part and gives its position.
-    pub(super) fn open(&mut self, part: Part) -> usize {
+    pub(super) fn open(&mut self, part: MessagePart) -> usize {
         if self.parts.len() >= MAX_PARTS {
-            self.fail(ModelError::new(ErrorKind::Malformed, format!("more than {MAX_PARTS} parts")));
+            self.fail(ModelError::new(ModelErrorKind::Malformed, format!("more than {MAX_PARTS} parts")));
             return self.parts.len().saturating_sub(1);
         }
-        if matches!(part, Part::Call(_)) {
+        if matches!(part, MessagePart::Call(_)) {
             self.calls.push(self.parts.len());
         }
         self.parts.push(part);
@@ -52,122 +52,122 @@ impl Assembly {
     }
 
     /// Begins a call and says so.
-    pub(super) fn open_call(&mut self, call: ToolCall, out: &mut Vec<Delta>) -> usize {
+    pub(super) fn open_call(&mut self, call: ToolCall, out: &mut Vec<ReplyDelta>) -> usize {
         let name = call.name.clone();
-        let at = self.open(Part::Call(call));
+        let at = self.open(MessagePart::Call(call));
         if !name.is_empty() && !self.failed() {
-            out.push(Delta::CallStarted { index: self.calls.len() - 1, name });
+            out.push(ReplyDelta::CallStarted { index: self.calls.len() - 1, name });
         }
         at
     }
 
     /// Adds words to the last part, or begins one.
-    pub(super) fn add_text(&mut self, text: &str, out: &mut Vec<Delta>) {
+    pub(super) fn add_text(&mut self, text: &str, out: &mut Vec<ReplyDelta>) {
         if text.is_empty() {
             return;
         }
         let at = match self.parts.last() {
-            Some(Part::Text(_)) => self.parts.len() - 1,
-            _ => self.open(Part::Text(String::new())),
+            Some(MessagePart::Text(_)) => self.parts.len() - 1,
+            _ => self.open(MessagePart::Text(String::new())),
         };
         self.append(at, text, out);
     }
 
     /// Adds thoughts to the last part, or begins one.
-    pub(super) fn add_reasoning(&mut self, text: &str, out: &mut Vec<Delta>) {
+    pub(super) fn add_reasoning(&mut self, text: &str, out: &mut Vec<ReplyDelta>) {
         if text.is_empty() {
             return;
         }
         let at = match self.parts.last() {
-            Some(Part::Reasoning(_)) => self.parts.len() - 1,
-            _ => self.open(Part::Reasoning(Reasoning::default())),
+            Some(MessagePart::Reasoning(_)) => self.parts.len() - 1,
+            _ => self.open(MessagePart::Reasoning(Reasoning::default())),
         };
         self.append(at, text, out);
     }
 
     /// Adds a piece to the part at a position and tells it in the way of that part.
-    pub(super) fn append(&mut self, at: usize, text: &str, out: &mut Vec<Delta>) {
+    pub(super) fn append(&mut self, at: usize, text: &str, out: &mut Vec<ReplyDelta>) {
         if text.is_empty() || self.failed() {
             return;
         }
         self.bytes += text.len();
         if self.bytes > MAX_BYTES {
-            self.fail(ModelError::new(ErrorKind::Malformed, format!("more than {MAX_BYTES} bytes")));
+            self.fail(ModelError::new(ModelErrorKind::Malformed, format!("more than {MAX_BYTES} bytes")));
             return;
         }
         let call = self.calls.iter().position(|call| *call == at);
         let text_owned = text.to_owned();
         match self.parts.get_mut(at) {
-            Some(Part::Text(all)) => {
+            Some(MessagePart::Text(all)) => {
                 all.push_str(text);
-                out.push(Delta::Text(text_owned));
+                out.push(ReplyDelta::Text(text_owned));
             }
-            Some(Part::Reasoning(reasoning)) => {
+            Some(MessagePart::Reasoning(reasoning)) => {
                 reasoning.text.push_str(text);
-                out.push(Delta::Reasoning(text_owned));
+                out.push(ReplyDelta::Reasoning(text_owned));
             }
-            Some(Part::Call(all)) => {
+            Some(MessagePart::Call(all)) => {
                 all.arguments.push_str(text);
-                out.extend(call.map(|index| Delta::CallArguments { index, text: text_owned }));
+                out.extend(call.map(|index| ReplyDelta::CallArguments { index, text: text_owned }));
             }
-            Some(Part::Result(_)) | None => {}
+            Some(MessagePart::Result(_)) | None => {}
         }
     }
 
     /// Brings the part at a position to its final text: what was not streamed yet is told. Arguments that differ from what was
     /// streamed are replaced, as nothing has been done with them yet.
-    pub(super) fn settle(&mut self, at: usize, whole: &str, out: &mut Vec<Delta>) {
+    pub(super) fn settle(&mut self, at: usize, whole: &str, out: &mut Vec<ReplyDelta>) {
         let so_far = match self.parts.get(at) {
-            Some(Part::Text(text)) => text,
-            Some(Part::Reasoning(reasoning)) => &reasoning.text,
-            Some(Part::Call(call)) => &call.arguments,
-            Some(Part::Result(_)) | None => return,
+            Some(MessagePart::Text(text)) => text,
+            Some(MessagePart::Reasoning(reasoning)) => &reasoning.text,
+            Some(MessagePart::Call(call)) => &call.arguments,
+            Some(MessagePart::Result(_)) | None => return,
         };
         if let Some(rest) = whole.strip_prefix(so_far.as_str()) {
             let rest = rest.to_owned();
             self.append(at, &rest, out);
-        } else if let Some(Part::Call(call)) = self.parts.get_mut(at) {
+        } else if let Some(MessagePart::Call(call)) = self.parts.get_mut(at) {
             whole.clone_into(&mut call.arguments);
         }
     }
 
     pub(super) fn call_mut(&mut self, at: usize) -> Option<&mut ToolCall> {
         match self.parts.get_mut(at) {
-            Some(Part::Call(call)) => Some(call),
+            Some(MessagePart::Call(call)) => Some(call),
             _ => None,
         }
     }
 
     /// Names a call whose name came late.
-    pub(super) fn name_call(&mut self, at: usize, name: &str, out: &mut Vec<Delta>) {
+    pub(super) fn name_call(&mut self, at: usize, name: &str, out: &mut Vec<ReplyDelta>) {
         let index = self.calls.iter().position(|call| *call == at);
         if let (Some(call), Some(index)) = (self.call_mut(at), index)
             && call.name.is_empty()
         {
             name.clone_into(&mut call.name);
-            out.push(Delta::CallStarted { index, name: name.to_owned() });
+            out.push(ReplyDelta::CallStarted { index, name: name.to_owned() });
         }
     }
 
     /// Puts a seal on the thought at a position.
     pub(super) fn seal(&mut self, at: usize, seal: Seal) {
-        if let Some(Part::Reasoning(reasoning)) = self.parts.get_mut(at) {
+        if let Some(MessagePart::Reasoning(reasoning)) = self.parts.get_mut(at) {
             reasoning.seal = Some(seal);
         }
     }
 
     pub(super) fn reasoning_at(&self, at: usize) -> Option<&Reasoning> {
         match self.parts.get(at) {
-            Some(Part::Reasoning(reasoning)) => Some(reasoning),
+            Some(MessagePart::Reasoning(reasoning)) => Some(reasoning),
             _ => None,
         }
     }
 
     /// The position of the first thought, made at the beginning when there is none.
     pub(super) fn first_reasoning(&mut self) -> usize {
-        let found = self.parts.iter().position(|part| matches!(part, Part::Reasoning(_)));
+        let found = self.parts.iter().position(|part| matches!(part, MessagePart::Reasoning(_)));
         found.unwrap_or_else(|| {
-            self.parts.insert(0, Part::Reasoning(Reasoning::default()));
+            self.parts.insert(0, MessagePart::Reasoning(Reasoning::default()));
             for call in &mut self.calls {
                 *call += 1;
             }
@@ -176,7 +176,7 @@ impl Assembly {
     }
 
     /// The whole reply; `missing` names the terminal event, for the error when it did not come.
-    pub(super) fn finish(mut self, missing: &str) -> Result<Reply, ModelError> {
+    pub(super) fn finish(mut self, missing: &str) -> Result<ModelReply, ModelError> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -184,7 +184,7 @@ impl Assembly {
         let mut used = Vec::new();
         let positions = std::mem::take(&mut self.calls);
         for (number, at) in positions.iter().enumerate() {
-            let Some(Part::Call(call)) = self.parts.get_mut(*at) else { continue };
+            let Some(MessagePart::Call(call)) = self.parts.get_mut(*at) else { continue };
             if call.name.is_empty() {
                 return Err(ModelError::malformed("a tool call has no name", &call.arguments));
             }
@@ -197,17 +197,17 @@ impl Assembly {
             }
             used.push(call.id.clone());
         }
-        if !positions.is_empty() && stop == Stop::EndTurn {
-            stop = Stop::ToolUse;
-        } else if positions.is_empty() && stop == Stop::ToolUse {
-            stop = Stop::EndTurn;
+        if !positions.is_empty() && stop == ReplyStop::EndTurn {
+            stop = ReplyStop::ToolUse;
+        } else if positions.is_empty() && stop == ReplyStop::ToolUse {
+            stop = ReplyStop::EndTurn;
         }
         self.parts.retain(|part| match part {
-            Part::Text(text) => !text.is_empty(),
-            Part::Reasoning(reasoning) => !reasoning.text.is_empty() || reasoning.seal.is_some(),
-            Part::Call(_) => true,
-            Part::Result(_) => false,
+            MessagePart::Text(text) => !text.is_empty(),
+            MessagePart::Reasoning(reasoning) => !reasoning.text.is_empty() || reasoning.seal.is_some(),
+            MessagePart::Call(_) => true,
+            MessagePart::Result(_) => false,
         });
-        Ok(Reply { id: self.id, model: self.model, parts: self.parts, stop, usage: self.usage })
+        Ok(ModelReply { id: self.id, model: self.model, parts: self.parts, stop, usage: self.usage })
     }
 }

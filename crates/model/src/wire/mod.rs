@@ -1,7 +1,7 @@
 //! The three wire formats, as pure encoders and decoders.
 //!
-//! An encoder turns a [`Request`] into a JSON body. A decoder is fed with the events of a stream and gives pieces as they
-//! come and the whole [`Reply`] at the end. A stream that ends before its terminal event is a failure.
+//! An encoder turns a [`ModelRequest`] into a JSON body. A decoder is fed with the events of a stream and gives pieces as they
+//! come and the whole [`ModelReply`] at the end. A stream that ends before its terminal event is a failure.
 
 mod assembly;
 mod chat;
@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::ModelError;
-use crate::reply::{Delta, Reply};
-use crate::request::Request;
+use crate::reply::{ModelReply, ReplyDelta};
+use crate::request::ModelRequest;
 use crate::sse::SseEvent;
 
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wire {
+pub enum WireFormat {
     /// OpenAI chat completions, which most servers speak.
     Chat,
     /// OpenAI Responses.
@@ -34,7 +34,7 @@ pub enum Wire {
 /// What a server of a wire expects in the places where they differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Dialect {
+pub enum WireDialect {
     /// OpenRouter: usage always comes, providers must not drop parameters.
     #[serde(rename = "openrouter")]
     OpenRouter,
@@ -47,18 +47,18 @@ pub enum Dialect {
 }
 
 /// Reads the events of one stream.
-pub trait Decode: Send {
+pub trait StreamDecoder: Send {
     /// Takes an event and gives what it adds; after a failure nothing is added any more.
-    fn push(&mut self, event: &SseEvent) -> Vec<Delta>;
+    fn push(&mut self, event: &SseEvent) -> Vec<ReplyDelta>;
 
     /// True when nothing that matters can follow, so that the connection need not be read to its end.
     fn is_over(&self) -> bool;
 
     /// The whole answer, or why there is none.
-    fn finish(self: Box<Self>) -> Result<Reply, ModelError>;
+    fn finish(self: Box<Self>) -> Result<ModelReply, ModelError>;
 }
 
-impl Wire {
+impl WireFormat {
     /// The path of the endpoint below a base URL that ends in its version, such as `/v1`.
     pub fn path(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Wire {
     }
 
     /// The body of a streaming request.
-    pub fn encode(self, request: &Request, dialect: Dialect) -> Value {
+    pub fn encode(self, request: &ModelRequest, dialect: WireDialect) -> Value {
         match self {
             Self::Chat => chat::encode(request, dialect),
             Self::Responses => responses::encode(request),
@@ -78,16 +78,16 @@ impl Wire {
     }
 
     /// A decoder for one stream.
-    pub fn decoder(self) -> Box<dyn Decode> {
+    pub fn decoder(self) -> Box<dyn StreamDecoder> {
         match self {
-            Self::Chat => Box::<chat::Decoder>::default(),
-            Self::Responses => Box::<responses::Decoder>::default(),
-            Self::Messages => Box::<messages::Decoder>::default(),
+            Self::Chat => Box::<chat::ChatDecoder>::default(),
+            Self::Responses => Box::<responses::ResponsesDecoder>::default(),
+            Self::Messages => Box::<messages::MessagesDecoder>::default(),
         }
     }
 
     /// The reply in a body that was sent whole, as by servers that do not stream.
-    pub fn decode_whole(self, body: &[u8]) -> Result<Reply, ModelError> {
+    pub fn decode_whole(self, body: &[u8]) -> Result<ModelReply, ModelError> {
         let json: Value = serde_json::from_slice(body)
             .map_err(|_| ModelError::malformed("expected JSON", &String::from_utf8_lossy(body)))?;
         match self {

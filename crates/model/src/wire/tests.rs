@@ -10,16 +10,16 @@ mod responses;
 use serde_json::Value;
 
 use crate::error::ModelError;
-use crate::reply::{Delta, Reply};
+use crate::reply::{ModelReply, ReplyDelta};
 use crate::sse::SseDecoder;
-use crate::wire::Wire;
+use crate::wire::WireFormat;
 
 /// Decodes a stream given as text.
-fn decode(wire: Wire, stream: &str) -> (Vec<Delta>, Result<Reply, ModelError>) {
+fn decode(wire: WireFormat, stream: &str) -> (Vec<ReplyDelta>, Result<ModelReply, ModelError>) {
     decode_chunks(wire, &[stream.as_bytes()])
 }
 
-fn decode_chunks(wire: Wire, chunks: &[&[u8]]) -> (Vec<Delta>, Result<Reply, ModelError>) {
+fn decode_chunks(wire: WireFormat, chunks: &[&[u8]]) -> (Vec<ReplyDelta>, Result<ModelReply, ModelError>) {
     let mut sse = SseDecoder::default();
     let mut decoder = wire.decoder();
     let mut deltas = Vec::new();
@@ -46,13 +46,13 @@ fn named(events: &[Value]) -> String {
 }
 
 /// A reply in short: `text`, `(reasoning)`, `name#id{arguments}`, then the stop reason.
-fn brief(reply: &Reply) -> String {
-    use crate::message::Part;
+fn brief(reply: &ModelReply) -> String {
+    use crate::message::MessagePart;
     let parts = reply.parts.iter().map(|part| match part {
-        Part::Text(text) => text.clone(),
-        Part::Reasoning(reasoning) => format!("({})", reasoning.text),
-        Part::Call(call) => format!("{}#{}{}", call.name, call.id, call.arguments),
-        Part::Result(_) => panic!("a reply holds no results"),
+        MessagePart::Text(text) => text.clone(),
+        MessagePart::Reasoning(reasoning) => format!("({})", reasoning.text),
+        MessagePart::Call(call) => format!("{}#{}{}", call.name, call.id, call.arguments),
+        MessagePart::Result(_) => panic!("a reply holds no results"),
     });
     let parts: Vec<String> = parts.collect();
     format!("{} | {:?}", parts.join(" / "), reply.stop)

@@ -1,18 +1,21 @@
 //! Tools for models without them.
 
-use holon_model::cassette::Turn;
+use holon_model::cassette::CassetteTurn;
 use holon_model::fallback::NativeTools;
 use holon_model::retry::Backoff;
-use holon_model::{Delta, Message, Part, Request, Retrying, Stop, TextTools, Tool, ToolResult, Wire};
-use holon_testkit::model::{ModelServer, Scripted};
+use holon_model::{
+    MessagePart, ModelMessage, ModelRequest, ReplyDelta, ReplyStop, RetryingProvider, TextTools, ToolResult,
+    ToolSpec, WireFormat,
+};
+use holon_testkit::model::{ModelServer, ScriptedResponse};
 use serde_json::json;
 
 use super::{ask, hello, http, quick};
 
-fn with_tools() -> Request {
+fn with_tools() -> ModelRequest {
     let mut request = hello();
     request.system = "Be brief.".into();
-    request.tools = vec![Tool::new("read_file", "Reads a file.", json!({"type": "object"}))];
+    request.tools = vec![ToolSpec::new("read_file", "Reads a file.", json!({"type": "object"}))];
     request
 }
 
@@ -26,19 +29,19 @@ fn a_model_that_writes_fenced_json_calls_tools() {
     ```
 - text: All done.
 ";
-    let server = ModelServer::play(Wire::Chat, script);
+    let server = ModelServer::play(WireFormat::Chat, script);
     let mut request = with_tools();
     let (deltas, reply) = ask(TextTools::new(http(&server), false), &request);
     let reply = reply.unwrap();
-    assert_eq!(reply.stop, Stop::ToolUse);
+    assert_eq!(reply.stop, ReplyStop::ToolUse);
     assert_eq!(reply.text(), "I will look.");
     let call = reply.calls().next().unwrap().clone();
     assert_eq!((call.name.as_str(), call.arguments.as_str()), ("read_file", r#"{"path":"a.rs"}"#));
-    assert_eq!(deltas[0], Delta::Text("I will look.".into()));
+    assert_eq!(deltas[0], ReplyDelta::Text("I will look.".into()));
     request.messages.push(reply.message());
-    request.messages.push(Message::results([ToolResult::ok(&call.id, "fn main() {}")]));
+    request.messages.push(ModelMessage::results([ToolResult::ok(&call.id, "fn main() {}")]));
     let last = ask(TextTools::new(http(&server), false), &request).1.unwrap();
-    assert_eq!((last.text().as_str(), last.stop), ("All done.", Stop::EndTurn));
+    assert_eq!((last.text().as_str(), last.stop), ("All done.", ReplyStop::EndTurn));
     let bodies: Vec<_> = server.requests().into_iter().map(|seen| seen.body).collect();
     assert_eq!(bodies[0].get("tools"), None);
     let system = bodies[0]["messages"][0]["content"].as_str().unwrap();
@@ -57,17 +60,20 @@ fn a_constrained_model_says_and_calls_in_one_object() {
 - text: '{"say": "Half'
   stop: max_tokens
 "#;
-    let server = ModelServer::play(Wire::Chat, script);
+    let server = ModelServer::play(WireFormat::Chat, script);
     let mut request = with_tools();
     request.tools[0].schema = json!({"type": "object", "required": ["path"]});
     let call = || ask(TextTools::new(http(&server), true), &request).1.unwrap();
     let first = call();
-    assert_eq!((first.text().as_str(), first.stop), ("Looking.", Stop::ToolUse));
+    assert_eq!((first.text().as_str(), first.stop), ("Looking.", ReplyStop::ToolUse));
     assert_eq!(first.calls().next().unwrap().arguments, r#"{"path":"a"}"#);
     let second = call();
-    assert_eq!((second.text().as_str(), second.stop, second.calls().count()), ("Done.", Stop::EndTurn, 0));
+    assert_eq!(
+        (second.text().as_str(), second.stop, second.calls().count()),
+        ("Done.", ReplyStop::EndTurn, 0)
+    );
     let cut = call();
-    assert_eq!((cut.stop, cut.calls().count()), (Stop::MaxTokens, 0));
+    assert_eq!((cut.stop, cut.calls().count()), (ReplyStop::MaxTokens, 0));
     let format = &server.requests()[0].body["response_format"];
     assert_eq!(format["type"], "json_schema");
     let calls = format["json_schema"]["schema"]["anyOf"].as_array().unwrap();
@@ -79,9 +85,9 @@ fn a_constrained_model_says_and_calls_in_one_object() {
 
 #[test]
 fn a_request_without_tools_streams_as_it_comes() {
-    let server = ModelServer::play(Wire::Chat, "- reply: [{text: a}, {text: b}]\n");
+    let server = ModelServer::play(WireFormat::Chat, "- reply: [{text: a}, {text: b}]\n");
     let (deltas, reply) = ask(TextTools::new(http(&server), true), &hello());
-    assert_eq!(reply.unwrap().parts, [Part::Text("ab".into())]);
+    assert_eq!(reply.unwrap().parts, [MessagePart::Text("ab".into())]);
     assert_eq!(deltas.len(), 2);
 }
 
@@ -94,21 +100,26 @@ fn words_stream_and_only_what_may_be_a_call_waits() {
 - reply: [{text: "Hm."}, {cut: true}]
 - text: Well.
 "#;
-    let server = ModelServer::play(Wire::Chat, script);
-    let text = |text: &str| Delta::Text(text.to_owned());
+    let server = ModelServer::play(WireFormat::Chat, script);
+    let text = |text: &str| ReplyDelta::Text(text.to_owned());
     let provider = || TextTools::new(http(&server), true);
     let (deltas, _) = ask(provider(), &with_tools());
     assert_eq!(&deltas[..2], [text("I will"), text(" look.")]);
-    assert!(matches!(&deltas[2], Delta::CallStarted { index: 0, name } if name == "read_file"), "{deltas:?}");
+    assert!(
+        matches!(&deltas[2], ReplyDelta::CallStarted { index: 0, name } if name == "read_file"),
+        "{deltas:?}"
+    );
     let (deltas, reply) = ask(provider(), &with_tools());
     assert_eq!((deltas, reply.unwrap().text()), (vec![text("Loo"), text("king.")], "Looking.".to_owned()));
     // What was told is taken back when the whole is something else.
     let (deltas, reply) = ask(provider(), &with_tools());
-    assert_eq!(deltas, [text("Hm."), Delta::Restart, text(&reply.unwrap().text())]);
-    let retrying =
-        TextTools::new(Retrying::with(http(&server), Backoff { after_text: true, ..quick() }, || 0.0), true);
+    assert_eq!(deltas, [text("Hm."), ReplyDelta::Restart, text(&reply.unwrap().text())]);
+    let retrying = TextTools::new(
+        RetryingProvider::with(http(&server), Backoff { after_text: true, ..quick() }, || 0.0),
+        true,
+    );
     let (deltas, reply) = ask(retrying, &with_tools());
-    assert_eq!(deltas, [text("Hm."), Delta::Restart, text("Well.")]);
+    assert_eq!(deltas, [text("Hm."), ReplyDelta::Restart, text("Well.")]);
     assert_eq!(reply.unwrap().text(), "Well.");
 }
 
@@ -120,7 +131,7 @@ fn a_server_that_knows_no_schemas_is_asked_without_one() {
 - text: Done.
 - error: { kind: bad_request, message: no such model }
 ";
-    let server = ModelServer::play(Wire::Chat, script);
+    let server = ModelServer::play(WireFormat::Chat, script);
     let provider = std::sync::Arc::new(TextTools::new(http(&server), true));
     let said = || ask(provider.clone(), &with_tools()).1.unwrap().text();
     assert_eq!((said().as_str(), said().as_str()), ("Let me see.", "Done."));
@@ -138,9 +149,13 @@ fn a_grammar_that_is_refused_is_not_sent_again() {
         (500, r#"{"error":{"code":500,"message":"Failed to parse grammar","type":"server_error"}}"#),
         (400, r#"{"error":"'response_format.type' must be 'json_schema' or 'text'"}"#),
     ] {
-        let script = [Scripted::json(status, body), Turn::text("One.").into(), Turn::text("Two.").into()];
-        let server = ModelServer::start(Wire::Chat, script);
-        let patient = Retrying::with(http(&server), quick(), || 0.0);
+        let script = [
+            ScriptedResponse::json(status, body),
+            CassetteTurn::text("One.").into(),
+            CassetteTurn::text("Two.").into(),
+        ];
+        let server = ModelServer::start(WireFormat::Chat, script);
+        let patient = RetryingProvider::with(http(&server), quick(), || 0.0);
         let provider = std::sync::Arc::new(TextTools::new(patient, true));
         let said = || ask(provider.clone(), &with_tools()).1.unwrap().text();
         assert_eq!((said().as_str(), said().as_str()), ("One.", "Two."));
@@ -165,9 +180,13 @@ fn a_server_that_refuses_tools_is_asked_in_words_from_then_on() {
         (404, r#"{"error":{"message":"No endpoints found that support tool use","code":404}}"#),
     ] {
         let called = "```json\n{\"tool\": \"read_file\", \"arguments\": {\"path\": \"a\"}}\n```";
-        let script = [Scripted::json(status, body), Turn::text(called).into(), Turn::text("Done.").into()];
-        let server = ModelServer::start(Wire::Chat, script);
-        let patient = Retrying::with(http(&server), quick(), || 0.0);
+        let script = [
+            ScriptedResponse::json(status, body),
+            CassetteTurn::text(called).into(),
+            CassetteTurn::text("Done.").into(),
+        ];
+        let server = ModelServer::start(WireFormat::Chat, script);
+        let patient = RetryingProvider::with(http(&server), quick(), || 0.0);
         let provider = std::sync::Arc::new(NativeTools::new(patient));
         let first = ask(provider.clone(), &with_tools()).1.unwrap();
         assert_eq!(first.calls().next().unwrap().name, "read_file");
@@ -178,7 +197,10 @@ fn a_server_that_refuses_tools_is_asked_in_words_from_then_on() {
     }
     // What is wrong with the request otherwise is told, and asked once.
     let body = r#"{"error":{"message":"model `x` not found"}}"#;
-    let server = ModelServer::start(Wire::Chat, [Scripted::json(404, body), Turn::text("Done.").into()]);
+    let server = ModelServer::start(
+        WireFormat::Chat,
+        [ScriptedResponse::json(404, body), CassetteTurn::text("Done.").into()],
+    );
     let error = ask(NativeTools::new(http(&server)), &with_tools()).1.unwrap_err();
     assert!(error.to_string().contains("not found") && server.requests().len() == 1, "{error}");
 }
@@ -190,11 +212,17 @@ fn a_call_that_is_only_thought_about_is_none() {
 - text: "I could call\n```json\n{\"tool\": \"read_file\"}\n```\nbut no.\n</think>\n\nNo."
 - text: "```json\n{\"tool\": \"read_file\", \"arguments\": {\"path\": \"a\n</think>\nb\"}}\n```"
 "#;
-    let server = ModelServer::play(Wire::Chat, script);
+    let server = ModelServer::play(WireFormat::Chat, script);
     for _ in 0..2 {
         let reply = ask(TextTools::new(http(&server), true), &with_tools()).1.unwrap();
-        assert_eq!((reply.text().as_str(), reply.stop, reply.calls().count()), ("No.", Stop::EndTurn, 0));
-        assert!(matches!(&reply.parts[0], Part::Reasoning(r) if r.text.ends_with("but no.")), "{reply:?}");
+        assert_eq!(
+            (reply.text().as_str(), reply.stop, reply.calls().count()),
+            ("No.", ReplyStop::EndTurn, 0)
+        );
+        assert!(
+            matches!(&reply.parts[0], MessagePart::Reasoning(r) if r.text.ends_with("but no.")),
+            "{reply:?}"
+        );
     }
     let written = ask(TextTools::new(http(&server), true), &with_tools()).1.unwrap();
     let call = written.calls().next().unwrap();

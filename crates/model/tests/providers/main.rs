@@ -12,38 +12,39 @@ use std::time::Duration;
 
 use holon_model::retry::Backoff;
 use holon_model::{
-    Blocking, Cancel, Delta, Http, ModelError, Provider, Reply, Request, Retrying, Timeouts, Wire,
+    BlockingProvider, HttpProvider, HttpTimeouts, ModelCancel, ModelError, ModelReply, ModelRequest,
+    Provider, ReplyDelta, RetryingProvider, WireFormat,
 };
 use holon_testkit::model::ModelServer;
 
-const WIRES: [Wire; 3] = [Wire::Chat, Wire::Responses, Wire::Messages];
+const WIRES: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Responses, WireFormat::Messages];
 
 /// Long enough for a busy machine, short enough for a person.
-fn timeouts() -> Timeouts {
+fn timeouts() -> HttpTimeouts {
     let seconds = Duration::from_secs(20);
-    Timeouts { connect: seconds, head: seconds, idle: seconds }
+    HttpTimeouts { connect: seconds, head: seconds, idle: seconds }
 }
 
-fn http(server: &ModelServer) -> Http {
-    Http::new(server.endpoint(), timeouts()).unwrap()
+fn http(server: &ModelServer) -> HttpProvider {
+    HttpProvider::new(server.endpoint(), timeouts()).unwrap()
 }
 
 /// Retries that wait next to nothing unless the server asks for more.
-fn retrying(server: &ModelServer) -> Retrying<Http> {
-    Retrying::with(http(server), quick(), || 0.0)
+fn retrying(server: &ModelServer) -> RetryingProvider<HttpProvider> {
+    RetryingProvider::with(http(server), quick(), || 0.0)
 }
 
 fn quick() -> Backoff {
     Backoff { base: Duration::from_millis(1), ..Backoff::default() }
 }
 
-fn ask(provider: impl Provider, request: &Request) -> (Vec<Delta>, Result<Reply, ModelError>) {
+fn ask(provider: impl Provider, request: &ModelRequest) -> (Vec<ReplyDelta>, Result<ModelReply, ModelError>) {
     let mut deltas = Vec::new();
     let mut sink = |delta| deltas.push(delta);
-    let reply = Blocking::new(provider).unwrap().stream(request, &mut sink, &Cancel::default());
+    let reply = BlockingProvider::new(provider).unwrap().stream(request, &mut sink, &ModelCancel::default());
     (deltas, reply)
 }
 
-fn hello() -> Request {
-    Request::new("m", "hello")
+fn hello() -> ModelRequest {
+    ModelRequest::new("m", "hello")
 }

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use holon_model::retry::Backoff;
-use holon_model::{Blocking, Cancel, Delta, ErrorKind, ModelError, Retrying, Sink, Wire};
-use holon_testkit::model::{ModelServer, Scripted};
+use holon_model::{
+    BlockingProvider, DeltaSink, ModelCancel, ModelError, ModelErrorKind, ReplyDelta, RetryingProvider,
+    WireFormat,
+};
+use holon_testkit::model::{ModelServer, ScriptedResponse};
 
 use super::{WIRES, ask, hello, http, quick, retrying};
 
@@ -12,21 +15,21 @@ use super::{WIRES, ask, hello, http, quick, retrying};
 fn a_rate_limit_is_waited_out_as_asked() {
     for wire in WIRES {
         let server = ModelServer::play(wire, "- error: { kind: rate_limit, retry_after: 3ms }\n- text: ok\n");
-        let mut waits = Waits::default();
-        let provider = Blocking::new(retrying(&server)).unwrap();
-        let reply = provider.stream(&hello(), &mut waits, &Cancel::default()).unwrap();
+        let mut waits = RecordedWaits::default();
+        let provider = BlockingProvider::new(retrying(&server)).unwrap();
+        let reply = provider.stream(&hello(), &mut waits, &ModelCancel::default()).unwrap();
         assert_eq!(reply.text(), "ok");
-        assert_eq!(waits.0, [(Duration::from_millis(3), ErrorKind::RateLimit)]);
+        assert_eq!(waits.0, [(Duration::from_millis(3), ModelErrorKind::RateLimit)]);
         let requests = server.requests();
         assert_eq!(requests[0].body, requests[1].body);
     }
 }
 
 #[derive(Default)]
-struct Waits(Vec<(Duration, ErrorKind)>);
+struct RecordedWaits(Vec<(Duration, ModelErrorKind)>);
 
-impl Sink for Waits {
-    fn delta(&mut self, _: Delta) {}
+impl DeltaSink for RecordedWaits {
+    fn delta(&mut self, _: ReplyDelta) {}
 
     fn waiting(&mut self, pause: Duration, why: &ModelError) {
         self.0.push((pause, why.kind));
@@ -35,20 +38,20 @@ impl Sink for Waits {
 
 #[test]
 fn seconds_and_dates_are_understood_too() {
-    let limited = |header: &str, value: &str| Scripted::json(429, "{}").header(header, value);
+    let limited = |header: &str, value: &str| ScriptedResponse::json(429, "{}").header(header, value);
     let server = ModelServer::start(
-        Wire::Chat,
+        WireFormat::Chat,
         [
             limited("retry-after", "0"),
             limited("retry-after", "Thu, 01 Jan 2026 00:00:00 GMT"),
             limited("retry-after-ms", "2"),
-            holon_model::cassette::Turn::text("ok").into(),
+            holon_model::cassette::CassetteTurn::text("ok").into(),
         ],
     );
-    let mut waits = Waits::default();
+    let mut waits = RecordedWaits::default();
     let slow = Backoff { base: Duration::from_secs(25), ..Backoff::default() };
-    let provider = Blocking::new(Retrying::with(http(&server), slow, || 0.0)).unwrap();
-    provider.stream(&hello(), &mut waits, &Cancel::default()).unwrap();
+    let provider = BlockingProvider::new(RetryingProvider::with(http(&server), slow, || 0.0)).unwrap();
+    provider.stream(&hello(), &mut waits, &ModelCancel::default()).unwrap();
     assert_eq!(waits.0.iter().map(|(pause, _)| pause.as_millis()).collect::<Vec<_>>(), [0, 0, 2]);
 }
 
@@ -74,15 +77,15 @@ fn passing_troubles_are_repeated_and_others_are_not() {
 
 #[test]
 fn five_repetitions_are_enough() {
-    let server = ModelServer::play(Wire::Messages, &"- error: overloaded\n".repeat(9));
-    assert_eq!(ask(retrying(&server), &hello()).1.unwrap_err().kind, ErrorKind::Overloaded);
+    let server = ModelServer::play(WireFormat::Messages, &"- error: overloaded\n".repeat(9));
+    assert_eq!(ask(retrying(&server), &hello()).1.unwrap_err().kind, ModelErrorKind::Overloaded);
     assert_eq!(server.requests().len(), 6);
 }
 
 #[test]
 fn an_hour_is_not_waited_for() {
     let server =
-        ModelServer::play(Wire::Chat, "- error: { kind: rate_limit, retry_after: 1h }\n- text: ok\n");
+        ModelServer::play(WireFormat::Chat, "- error: { kind: rate_limit, retry_after: 1h }\n- text: ok\n");
     let error = ask(retrying(&server), &hello()).1.unwrap_err();
     assert_eq!(error.retry_after, Some(Duration::from_secs(3600)));
     assert_eq!(server.requests().len(), 1);
@@ -91,15 +94,18 @@ fn an_hour_is_not_waited_for() {
 #[test]
 fn what_was_already_said_is_not_said_again_unless_asked_for() {
     let script = "- text: half\n  cut: true\n- text: whole\n";
-    let server = ModelServer::play(Wire::Chat, script);
+    let server = ModelServer::play(WireFormat::Chat, script);
     let (deltas, reply) = ask(retrying(&server), &hello());
-    assert_eq!(reply.unwrap_err().kind, ErrorKind::Cut);
-    assert_eq!(deltas, [Delta::Text("half".into())]);
-    let server = ModelServer::play(Wire::Chat, script);
-    let provider = Retrying::with(http(&server), Backoff { after_text: true, ..quick() }, || 0.0);
+    assert_eq!(reply.unwrap_err().kind, ModelErrorKind::Cut);
+    assert_eq!(deltas, [ReplyDelta::Text("half".into())]);
+    let server = ModelServer::play(WireFormat::Chat, script);
+    let provider = RetryingProvider::with(http(&server), Backoff { after_text: true, ..quick() }, || 0.0);
     let (deltas, reply) = ask(provider, &hello());
     assert_eq!(reply.unwrap().text(), "whole");
-    assert_eq!(deltas, [Delta::Text("half".into()), Delta::Restart, Delta::Text("whole".into())]);
+    assert_eq!(
+        deltas,
+        [ReplyDelta::Text("half".into()), ReplyDelta::Restart, ReplyDelta::Text("whole".into())]
+    );
 }
 
 #[test]
@@ -108,24 +114,27 @@ fn a_stream_that_breaks_while_the_model_thinks_is_repeated() {
         let server = ModelServer::play(wire, "- reasoning: hm\n  cut: true\n- text: whole\n");
         let (deltas, reply) = ask(retrying(&server), &hello());
         assert_eq!(reply.unwrap().text(), "whole", "{wire:?}");
-        assert_eq!(deltas, [Delta::Reasoning("hm".into()), Delta::Restart, Delta::Text("whole".into())]);
+        assert_eq!(
+            deltas,
+            [ReplyDelta::Reasoning("hm".into()), ReplyDelta::Restart, ReplyDelta::Text("whole".into())]
+        );
     }
 }
 
 #[test]
 fn a_pause_can_be_stopped() {
     let server =
-        ModelServer::play(Wire::Chat, "- error: { kind: rate_limit, retry_after: 30s }\n- text: ok\n");
-    struct StopAtOnce(Cancel);
-    impl Sink for StopAtOnce {
-        fn delta(&mut self, _: Delta) {}
+        ModelServer::play(WireFormat::Chat, "- error: { kind: rate_limit, retry_after: 30s }\n- text: ok\n");
+    struct CancelOnFirstWait(ModelCancel);
+    impl DeltaSink for CancelOnFirstWait {
+        fn delta(&mut self, _: ReplyDelta) {}
         fn waiting(&mut self, _: Duration, _: &ModelError) {
             self.0.cancel();
         }
     }
-    let cancel = Cancel::default();
-    let provider = Blocking::new(retrying(&server)).unwrap();
-    let error = provider.stream(&hello(), &mut StopAtOnce(cancel.clone()), &cancel).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Cancelled);
+    let cancel = ModelCancel::default();
+    let provider = BlockingProvider::new(retrying(&server)).unwrap();
+    let error = provider.stream(&hello(), &mut CancelOnFirstWait(cancel.clone()), &cancel).unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Cancelled);
     assert_eq!(server.left(), 1);
 }

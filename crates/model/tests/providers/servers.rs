@@ -4,52 +4,61 @@
 use std::time::Duration;
 
 use holon_model::ability::try_out;
-use holon_model::cassette::Turn;
+use holon_model::cassette::CassetteTurn;
 use holon_model::choose::{ThisMachine, ToolCalls};
-use holon_model::{AbilityCache, Chosen, ModelError, ServerKind, Told, Wire, Wish, resolve_endpoint};
-use holon_testkit::model::{ModelServer, Scripted};
+use holon_model::{
+    AbilityCache, ChosenEndpoint, DeclaredAbilities, EndpointPreferences, ModelError, ServerKind, WireFormat,
+    resolve_endpoint,
+};
+use holon_testkit::model::{ModelServer, ScriptedResponse};
 use serde_json::{Value, json};
 
 fn list(row: &Value) -> Value {
     json!({"object": "list", "data": [row]})
 }
 
-fn llama_cpp(script: Vec<Scripted>, template: &str) -> ModelServer {
+fn llama_cpp(script: Vec<ScriptedResponse>, template: &str) -> ModelServer {
     let row = json!({"id": "m", "object": "model", "owned_by": "llamacpp",
         "meta": {"n_ctx_train": 32768, "n_params": 1_543_714_304}});
     let props = json!({"default_generation_settings": {"n_ctx": 4096}, "total_slots": 1, "chat_template": template,
         "modalities": {"vision": false, "audio": false}});
-    ModelServer::start(Wire::Chat, script).with_fact("/v1/models", &list(&row)).with_fact("/props", &props)
+    ModelServer::start(WireFormat::Chat, script)
+        .with_fact("/v1/models", &list(&row))
+        .with_fact("/props", &props)
 }
 
-fn vllm(script: Vec<Scripted>) -> ModelServer {
+fn vllm(script: Vec<ScriptedResponse>) -> ModelServer {
     let row = json!({"id": "m", "object": "model", "owned_by": "vllm", "root": "m", "max_model_len": 16384});
-    ModelServer::start(Wire::Chat, script).with_fact("/v1/models", &list(&row))
+    ModelServer::start(WireFormat::Chat, script).with_fact("/v1/models", &list(&row))
 }
 
-fn lm_studio(script: Vec<Scripted>) -> ModelServer {
+fn lm_studio(script: Vec<ScriptedResponse>) -> ModelServer {
     let row = json!({"id": "m", "object": "model", "type": "llm", "state": "loaded", "max_context_length": 131_072,
         "loaded_context_length": 8192, "capabilities": ["tool_use"]});
-    ModelServer::start(Wire::Chat, script).with_models(["m"]).with_fact("/api/v0/models", &list(&row))
+    ModelServer::start(WireFormat::Chat, script).with_models(["m"]).with_fact("/api/v0/models", &list(&row))
 }
 
-fn ollama(script: Vec<Scripted>) -> ModelServer {
+fn ollama(script: Vec<ScriptedResponse>) -> ModelServer {
     let shown = json!({"capabilities": ["completion"], "model_info": {"qwen2.context_length": 32768}});
     let running = json!({"models": [{"name": "m", "model": "m", "context_length": 4096}]});
-    ModelServer::start(Wire::Chat, script)
+    ModelServer::start(WireFormat::Chat, script)
         .with_models(["m"])
         .with_fact("/api/show", &shown)
         .with_fact("/api/ps", &running)
 }
 
-fn at(base: &str, model: Option<&str>, cache: Option<&std::path::Path>) -> Result<Chosen, ModelError> {
+fn at(
+    base: &str,
+    model: Option<&str>,
+    cache: Option<&std::path::Path>,
+) -> Result<ChosenEndpoint, ModelError> {
     let variable = |name: &str| (name == "HOLON_BASE_URL").then(|| base.to_owned());
     let machine = ThisMachine::new(&variable);
     let machine = match cache {
         Some(folder) => machine.with_cache(folder),
         None => machine,
     };
-    resolve_endpoint(&Wish { model, ..Wish::default() }, &machine)
+    resolve_endpoint(&EndpointPreferences { model, ..EndpointPreferences::default() }, &machine)
 }
 
 #[test]
@@ -67,9 +76,9 @@ fn windows_and_abilities_are_found_as_they_are() {
         assert_eq!((chosen.window(), chosen.tools), (window, tools), "{kind}: {}", chosen.why);
         assert_eq!(server.requests(), [], "looking is not asking");
     }
-    let silent = ModelServer::start(Wire::Chat, []);
+    let silent = ModelServer::start(WireFormat::Chat, []);
     let chosen = at(&silent.base(), None, None).unwrap();
-    assert_eq!((chosen.known.told, chosen.row.unwrap().context), (Told::default(), None));
+    assert_eq!((chosen.known.told, chosen.row.unwrap().context), (DeclaredAbilities::default(), None));
 }
 
 #[test]
@@ -80,7 +89,11 @@ fn makers_and_openrouter_are_known_by_their_tables() {
         ("openrouter", "OPENROUTER_API_KEY", "anthropic/claude-sonnet-5.5"),
     ] {
         let variable = |name: &str| (name == key).then(|| "k".to_owned());
-        let wish = Wish { provider: Some(provider), model: Some(model), ..Wish::default() };
+        let wish = EndpointPreferences {
+            provider: Some(provider),
+            model: Some(model),
+            ..EndpointPreferences::default()
+        };
         let chosen = resolve_endpoint(&wish, &ThisMachine::new(&variable)).unwrap();
         let row = chosen.row.clone().unwrap();
         assert_eq!((chosen.window(), chosen.tools), (row.context.unwrap(), ToolCalls::Native), "{provider}");
@@ -88,17 +101,17 @@ fn makers_and_openrouter_are_known_by_their_tables() {
     }
 }
 
-fn tried(server: &ModelServer, kind: ServerKind) -> Result<holon_model::ability::Trial, ModelError> {
+fn tried(server: &ModelServer, kind: ServerKind) -> Result<holon_model::ability::ModelTrial, ModelError> {
     let endpoint = holon_model::Endpoint::compatible("x", &server.base(), None);
     let now = "2026-01-02T03:04:05Z".parse().unwrap();
     try_out(&endpoint, "m", Some(kind), Duration::from_secs(20), now)
 }
 
-fn counted() -> Scripted {
-    Turn::text("one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve").into()
+fn counted() -> ScriptedResponse {
+    CassetteTurn::text("one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve").into()
 }
 
-fn cassette(text: &str) -> Scripted {
+fn cassette(text: &str) -> ScriptedResponse {
     let cassette: holon_model::Cassette = text.parse().unwrap();
     cassette.turns.into_iter().next().unwrap().into()
 }
@@ -106,15 +119,15 @@ fn cassette(text: &str) -> Scripted {
 #[test]
 fn tools_and_schemas_are_tried_and_remembered() {
     let call = || cassette("- tool: look_up\n  args: { word: holon }\n");
-    let held = || Scripted::from(Turn::text("{\"colour\": \"vermilion\"}"));
-    let words = || Scripted::from(Turn::text("I am fine."));
+    let held = || ScriptedResponse::from(CassetteTurn::text("{\"colour\": \"vermilion\"}"));
+    let words = || ScriptedResponse::from(CassetteTurn::text("I am fine."));
     let no_flag = || {
-        Scripted::json(
+        ScriptedResponse::json(
             400,
             r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","code":400}"#,
         )
     };
-    let no_grammar = || Scripted::json(500, r#"{"error":{"message":"Failed to parse grammar"}}"#);
+    let no_grammar = || ScriptedResponse::json(500, r#"{"error":{"message":"Failed to parse grammar"}}"#);
     let folder = tempfile::tempdir().unwrap();
     let cache = AbilityCache::new(folder.path());
     for (server, kind, tools, schema, note) in [
@@ -142,14 +155,14 @@ fn tools_and_schemas_are_tried_and_remembered() {
 
 #[test]
 fn each_wrong_case_says_what_to_change() {
-    let gone = ModelServer::start(Wire::Chat, []).base();
+    let gone = ModelServer::start(WireFormat::Chat, []).base();
     let no_list = |path: &str, status: u16, kind: &str, body: &str| {
-        ModelServer::start(Wire::Chat, []).with_answer(path, status, kind, body)
+        ModelServer::start(WireFormat::Chat, []).with_answer(path, status, kind, body)
     };
     let page = no_list("/v1/models", 200, "text/html", "<html><body>Welcome</body></html>");
     let key = no_list("/v1/models", 401, "application/json", r#"{"error":"no key"}"#);
     let path = no_list("/api/models", 404, "text/plain", "not found");
-    let has = ModelServer::start(Wire::Chat, []).with_models(["a", "b"]);
+    let has = ModelServer::start(WireFormat::Chat, []).with_models(["a", "b"]);
     for (base, model, expect) in [
         (gone, None, "start the server there, correct HOLON_BASE_URL"),
         (page.base(), None, "set HOLON_BASE_URL to the address of a model server"),
@@ -162,21 +175,24 @@ fn each_wrong_case_says_what_to_change() {
         assert_eq!(error.message.lines().count(), 1, "{error}");
     }
     for (script, expect) in [
-        (Scripted::json(404, r#"{"error":{"message":"model 'm' not found"}}"#), "model 'm' not found"),
         (
-            Scripted::json(401, r#"{"error":{"message":"Invalid API key"}}"#),
+            ScriptedResponse::json(404, r#"{"error":{"message":"model 'm' not found"}}"#),
+            "model 'm' not found",
+        ),
+        (
+            ScriptedResponse::json(401, r#"{"error":{"message":"Invalid API key"}}"#),
             "the credentials are missing or not accepted",
         ),
         (
-            Scripted::raw(
+            ScriptedResponse::raw(
                 200,
                 "text/html",
-                vec![holon_testkit::model::Piece::Bytes(b"<html>hi</html>".to_vec())],
+                vec![holon_testkit::model::BodyPiece::Bytes(b"<html>hi</html>".to_vec())],
             ),
             "answers with a web page",
         ),
     ] {
-        let error = tried(&ModelServer::start(Wire::Chat, [script]), ServerKind::LlamaCpp).unwrap_err();
+        let error = tried(&ModelServer::start(WireFormat::Chat, [script]), ServerKind::LlamaCpp).unwrap_err();
         assert!(error.to_string().contains(expect), "{error}");
     }
 }

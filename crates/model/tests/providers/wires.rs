@@ -1,8 +1,8 @@
 //! Good answers.
 
-use holon_model::cassette::{Step, Turn};
-use holon_model::{Cassette, Delta, Endpoint, Part, Stop, Tool, Usage, Wire};
-use holon_testkit::model::{ModelServer, Scripted, Split};
+use holon_model::cassette::{CassetteStep, CassetteTurn};
+use holon_model::{Cassette, Endpoint, MessagePart, ReplyDelta, ReplyStop, TokenUsage, ToolSpec, WireFormat};
+use holon_testkit::model::{ModelServer, ScriptedResponse, StreamSplit};
 use serde_json::json;
 
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ const CONVERSATION: &str = "
   model: some-model
 ";
 
-fn turn() -> Turn {
+fn turn() -> CassetteTurn {
     CONVERSATION.parse::<Cassette>().unwrap().turns.remove(0)
 }
 
@@ -28,16 +28,17 @@ fn turn() -> Turn {
 fn a_cassette_served_on_any_wire_and_in_any_pieces_gives_its_reply() {
     let expect = turn().outcome(1).unwrap();
     for wire in WIRES {
-        for split in [Split::Events, Split::Every(1), Split::Every(7), Split::Whole] {
-            let server = ModelServer::start(wire, [Scripted::from(turn()).split(split).with_comments()]);
+        for split in [StreamSplit::Events, StreamSplit::Every(1), StreamSplit::Every(7), StreamSplit::Whole] {
+            let server =
+                ModelServer::start(wire, [ScriptedResponse::from(turn()).split(split).with_comments()]);
             let (deltas, reply) = ask(http(&server), &hello());
             assert_eq!(reply.unwrap(), expect, "{wire:?} {split:?}");
             let text: String = deltas
                 .iter()
-                .filter_map(|d| if let Delta::Text(t) = d { Some(t.as_str()) } else { None })
+                .filter_map(|d| if let ReplyDelta::Text(t) = d { Some(t.as_str()) } else { None })
                 .collect();
             assert_eq!(text, "I will read both.");
-            assert!(deltas.contains(&Delta::CallStarted { index: 1, name: "ls".into() }));
+            assert!(deltas.contains(&ReplyDelta::CallStarted { index: 1, name: "ls".into() }));
         }
     }
 }
@@ -45,22 +46,25 @@ fn a_cassette_served_on_any_wire_and_in_any_pieces_gives_its_reply() {
 #[test]
 fn the_stops_that_a_wire_knows_arrive() {
     for (wire, stops) in [
-        (Wire::Chat, &[Stop::EndTurn, Stop::MaxTokens, Stop::Refusal][..]),
-        (Wire::Responses, &[Stop::EndTurn, Stop::MaxTokens, Stop::Refusal]),
+        (WireFormat::Chat, &[ReplyStop::EndTurn, ReplyStop::MaxTokens, ReplyStop::Refusal][..]),
+        (WireFormat::Responses, &[ReplyStop::EndTurn, ReplyStop::MaxTokens, ReplyStop::Refusal]),
         (
-            Wire::Messages,
+            WireFormat::Messages,
             &[
-                Stop::EndTurn,
-                Stop::MaxTokens,
-                Stop::Refusal,
-                Stop::ContextFull,
-                Stop::Pause,
-                Stop::StopSequence,
+                ReplyStop::EndTurn,
+                ReplyStop::MaxTokens,
+                ReplyStop::Refusal,
+                ReplyStop::ContextFull,
+                ReplyStop::Pause,
+                ReplyStop::StopSequence,
             ],
         ),
     ] {
         for stop in stops {
-            let server = ModelServer::start(wire, [Turn { stop: Some(*stop), ..Turn::text("x") }.into()]);
+            let server = ModelServer::start(
+                wire,
+                [CassetteTurn { stop: Some(*stop), ..CassetteTurn::text("x") }.into()],
+            );
             assert_eq!(ask(http(&server), &hello()).1.unwrap().stop, *stop, "{wire:?}");
         }
     }
@@ -68,7 +72,7 @@ fn the_stops_that_a_wire_knows_arrive() {
 
 #[test]
 fn usage_is_in_disjoint_buckets_on_every_wire() {
-    let usage = Usage {
+    let usage = TokenUsage {
         input: 1,
         cache_read: 20,
         cache_write: 300,
@@ -77,14 +81,15 @@ fn usage_is_in_disjoint_buckets_on_every_wire() {
         cost_usd: Some(0.5),
     };
     for wire in WIRES {
-        let server = ModelServer::start(wire, [Turn { usage: Some(usage), ..Turn::text("x") }.into()]);
+        let server =
+            ModelServer::start(wire, [CassetteTurn { usage: Some(usage), ..CassetteTurn::text("x") }.into()]);
         let got = ask(http(&server), &hello()).1.unwrap().usage.unwrap();
         assert_eq!((got.total_input(), got.total_output()), (321, 54_000), "{wire:?}");
         assert_eq!(got.cache_read, 20);
         match wire {
-            Wire::Chat => assert_eq!(got, usage),
-            Wire::Responses => assert_eq!((got.input, got.reasoning), (301, 50_000)),
-            Wire::Messages => assert_eq!((got.input, got.cache_write, got.output), (1, 300, 54_000)),
+            WireFormat::Chat => assert_eq!(got, usage),
+            WireFormat::Responses => assert_eq!((got.input, got.reasoning), (301, 50_000)),
+            WireFormat::Messages => assert_eq!((got.input, got.cache_write, got.output), (1, 300, 54_000)),
         }
     }
 }
@@ -92,31 +97,34 @@ fn usage_is_in_disjoint_buckets_on_every_wire() {
 #[test]
 fn sealed_thoughts_come_back_to_the_provider_as_they_were() {
     for (wire, seal) in [
-        (Wire::Chat, json!([{"type": "reasoning.text", "text": "hm", "signature": "s"}])),
+        (WireFormat::Chat, json!([{"type": "reasoning.text", "text": "hm", "signature": "s"}])),
         (
-            Wire::Responses,
+            WireFormat::Responses,
             json!({"type": "reasoning", "id": "rs_0", "encrypted_content": "zzz", "summary": [{"type": "summary_text", "text": "hm"}]}),
         ),
-        (Wire::Messages, json!({"signature": "s"})),
+        (WireFormat::Messages, json!({"signature": "s"})),
     ] {
         let seal = holon_model::Seal { wire, value: seal };
         let thought = holon_model::Reasoning { text: "hm".into(), seal: Some(seal.clone()) };
-        let first =
-            Turn { steps: vec![Step::Reasoning(thought.clone()), Step::Text("x".into())], ..Turn::default() };
-        let server = ModelServer::start(wire, [first.into(), Turn::text("y").into()]);
-        let endpoint = Endpoint { dialect: holon_model::Dialect::OpenRouter, ..server.endpoint() };
-        let provider = std::sync::Arc::new(holon_model::Http::new(endpoint, super::timeouts()).unwrap());
+        let first = CassetteTurn {
+            steps: vec![CassetteStep::Reasoning(thought.clone()), CassetteStep::Text("x".into())],
+            ..CassetteTurn::default()
+        };
+        let server = ModelServer::start(wire, [first.into(), CassetteTurn::text("y").into()]);
+        let endpoint = Endpoint { dialect: holon_model::WireDialect::OpenRouter, ..server.endpoint() };
+        let provider =
+            std::sync::Arc::new(holon_model::HttpProvider::new(endpoint, super::timeouts()).unwrap());
         let mut request = hello();
         let reply = ask(provider.clone(), &request).1.unwrap();
-        assert_eq!(reply.parts[0], Part::Reasoning(thought), "{wire:?}");
+        assert_eq!(reply.parts[0], MessagePart::Reasoning(thought), "{wire:?}");
         request.messages.push(reply.message());
-        request.messages.push(holon_model::Message::user("go on"));
+        request.messages.push(holon_model::ModelMessage::user("go on"));
         ask(provider, &request).1.unwrap();
         let body = server.requests()[1].body.to_string();
         let inside = match wire {
-            Wire::Chat => seal.value[0].to_string(),
-            Wire::Responses => seal.value.to_string(),
-            Wire::Messages => r#"{"type":"thinking","thinking":"hm","signature":"s"}"#.to_owned(),
+            WireFormat::Chat => seal.value[0].to_string(),
+            WireFormat::Responses => seal.value.to_string(),
+            WireFormat::Messages => r#"{"type":"thinking","thinking":"hm","signature":"s"}"#.to_owned(),
         };
         assert!(body.contains(&inside), "{wire:?}: {body}");
     }
@@ -127,7 +135,7 @@ fn the_request_carries_what_the_wire_wants() {
     for wire in WIRES {
         let server = ModelServer::play(wire, "- text: x\n");
         let mut request = hello();
-        request.tools = vec![Tool::new("ls", "Lists.", json!({"type": "object"}))];
+        request.tools = vec![ToolSpec::new("ls", "Lists.", json!({"type": "object"}))];
         ask(http(&server), &request).1.unwrap();
         let seen = server.requests().remove(0);
         assert_eq!((seen.method.as_str(), &seen.path), ("POST", &format!("/v1{}", wire.path())));
@@ -135,11 +143,11 @@ fn the_request_carries_what_the_wire_wants() {
         assert_eq!(seen.body["tools"].as_array().unwrap().len(), 1);
         assert!(seen.header("user-agent").unwrap().starts_with("holon/"));
         match wire {
-            Wire::Messages => {
+            WireFormat::Messages => {
                 assert_eq!(seen.header("x-api-key"), Some("test-key-0123456789"));
                 assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"));
             }
-            Wire::Chat | Wire::Responses => {
+            WireFormat::Chat | WireFormat::Responses => {
                 assert_eq!(seen.header("authorization"), Some("Bearer test-key-0123456789"));
             }
         }
@@ -150,19 +158,19 @@ fn the_request_carries_what_the_wire_wants() {
 fn a_server_that_does_not_stream_is_understood() {
     let body =
         json!({"choices": [{"message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]});
-    let server = ModelServer::start(Wire::Chat, [Scripted::json(200, body.to_string())]);
+    let server = ModelServer::start(WireFormat::Chat, [ScriptedResponse::json(200, body.to_string())]);
     let (deltas, reply) = ask(http(&server), &hello());
     assert_eq!(reply.unwrap().text(), "whole");
-    assert_eq!(deltas, [Delta::Text("whole".into())]);
+    assert_eq!(deltas, [ReplyDelta::Text("whole".into())]);
 }
 
 #[test]
 fn a_connection_is_used_again() {
     for wire in WIRES {
         let server = ModelServer::play(wire, "- text: a\n- text: b\n- error: bad_request\n- text: c\n");
-        let provider = holon_model::Blocking::new(http(&server)).unwrap();
+        let provider = holon_model::BlockingProvider::new(http(&server)).unwrap();
         for _ in 0..4 {
-            let _ = provider.stream(&hello(), &mut |_: Delta| {}, &holon_model::Cancel::default());
+            let _ = provider.stream(&hello(), &mut |_: ReplyDelta| {}, &holon_model::ModelCancel::default());
         }
         let connections: Vec<usize> = server.requests().iter().map(|seen| seen.connection).collect();
         assert_eq!(connections, [0; 4], "{wire:?}");
@@ -183,50 +191,57 @@ fn a_recorded_conversation_replays_offline_to_the_same_replies() {
                     .turns
                     .remove(0)
                     .into(),
-                Turn::text("Done.").into(),
+                CassetteTurn::text("Done.").into(),
             ],
         );
         let tape = Arc::new(Mutex::new(String::new()));
         let writes = Arc::clone(&tape);
         let normaliser =
             holon_model::Normaliser::new(holon_core::redact::Redactor::new([("key", "test-key-0123456789")]));
-        let recorder = Arc::new(holon_model::Recorder::new(http(&server), normaliser.clone(), move |text| {
-            writes.lock().unwrap().push_str(text);
-            Ok(())
-        }));
+        let recorder =
+            Arc::new(holon_model::RecordingProvider::new(http(&server), normaliser.clone(), move |text| {
+                writes.lock().unwrap().push_str(text);
+                Ok(())
+            }));
         let mut requests = [hello(), hello(), hello()];
-        requests[1].messages.push(holon_model::Message::user("my key is test-key-0123456789"));
+        requests[1].messages.push(holon_model::ModelMessage::user("my key is test-key-0123456789"));
         let live: Vec<_> = requests.iter().map(|request| ask(recorder.clone(), request).1).collect();
         drop(server);
         let text = tape.lock().unwrap().clone();
         assert!(!text.contains("test-key-0123456789"), "{text}");
-        let replay = Arc::new(holon_model::Replay::new(text.parse().unwrap(), normaliser));
+        let replay = Arc::new(holon_model::ReplayProvider::new(text.parse().unwrap(), normaliser));
         let again: Vec<_> = requests.iter().map(|request| ask(replay.clone(), request).1).collect();
         assert_eq!(format!("{again:?}"), format!("{live:?}"), "{wire:?}");
         assert_eq!(replay.left(), 0);
     }
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = CassetteStep> {
     let arguments = prop_oneof![r#"\{"a":"[a-zé\\n]{0,9}"\}"#, ".{1,12}"];
     prop_oneof![
-        ".{1,20}".prop_map(Step::Text),
-        ".{1,20}".prop_map(|text| Step::Reasoning(holon_model::Reasoning { text, seal: None })),
+        ".{1,20}".prop_map(CassetteStep::Text),
+        ".{1,20}".prop_map(|text| CassetteStep::Reasoning(holon_model::Reasoning { text, seal: None })),
         ("[a-z_]{1,9}", arguments)
             .prop_filter("an empty one becomes {}", |(_, a)| !a.trim().is_empty())
             .prop_map(|(name, arguments)| {
-                Step::Call(holon_model::cassette::Call { name, arguments, ..Default::default() })
+                CassetteStep::Call(holon_model::cassette::CassetteCall {
+                    name,
+                    arguments,
+                    ..Default::default()
+                })
             }),
     ]
 }
 
 /// Neighbours of one kind become one part where a wire does not separate them.
-fn joined(reply: &holon_model::Reply) -> Vec<Part> {
-    let mut out: Vec<Part> = Vec::new();
+fn joined(reply: &holon_model::ModelReply) -> Vec<MessagePart> {
+    let mut out: Vec<MessagePart> = Vec::new();
     for part in &reply.parts {
         match (out.last_mut(), part) {
-            (Some(Part::Text(all)), Part::Text(more)) => all.push_str(more),
-            (Some(Part::Reasoning(all)), Part::Reasoning(more)) => all.text.push_str(&more.text),
+            (Some(MessagePart::Text(all)), MessagePart::Text(more)) => all.push_str(more),
+            (Some(MessagePart::Reasoning(all)), MessagePart::Reasoning(more)) => {
+                all.text.push_str(&more.text)
+            }
             _ => out.push(part.clone()),
         }
     }
@@ -242,8 +257,8 @@ proptest! {
         size in 1usize..40,
         wire in prop::sample::select(&WIRES[..]),
     ) {
-        let turn = Turn { steps, ..Turn::default() };
-        let server = ModelServer::start(wire, [Scripted::from(turn.clone()).split(Split::Every(size))]);
+        let turn = CassetteTurn { steps, ..CassetteTurn::default() };
+        let server = ModelServer::start(wire, [ScriptedResponse::from(turn.clone()).split(StreamSplit::Every(size))]);
         let reply = ask(http(&server), &hello()).1.unwrap();
         let expect = turn.outcome(1).unwrap();
         prop_assert_eq!(joined(&reply), joined(&expect));

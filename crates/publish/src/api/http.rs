@@ -1,13 +1,13 @@
 //! Requests over HTTP, one after the other.
 
-use std::error::Error as _;
 use std::time::Duration;
 
+use holon_http::{ClientSettings, innermost};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 
-use super::{Answer, Api, Request, tls};
-use crate::error::Error;
-use crate::token::Token;
+use super::{ApiRequest, ApiResponse, ForgeApi};
+use crate::error::PublishError;
+use crate::token::ForgeToken;
 
 /// The version of GitHub's interface that is spoken.
 const VERSION: &str = "2022-11-28";
@@ -19,16 +19,16 @@ const WHOLE: Duration = Duration::from_secs(60);
 
 /// Where the API is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach {
+pub struct ApiBase {
     base: String,
     loopback: bool,
 }
 
-impl Reach {
+impl ApiBase {
     /// Takes an address such as `https://api.github.com`; plain HTTP is accepted on loopback alone.
-    pub fn new(address: &str) -> Result<Self, Error> {
+    pub fn new(address: &str) -> Result<Self, PublishError> {
         let wrong = |why: &str| {
-            Error::usage(
+            PublishError::usage(
                 format!("the API's address `{address}` {why}"),
                 "such as https://api.github.com or https://HOST/api/v3",
             )
@@ -76,34 +76,32 @@ fn authority(url: &reqwest::Url) -> Option<String> {
 
 /// Sends requests to a server.
 #[derive(Debug)]
-pub struct Http {
+pub struct HttpApi {
     client: reqwest::Client,
     runtime: tokio::runtime::Runtime,
-    reach: Reach,
-    token: Option<Token>,
+    reach: ApiBase,
+    token: Option<ForgeToken>,
 }
 
-impl Http {
+impl HttpApi {
     /// A client for an address; redirects are not followed, because the token would go along.
-    pub fn new(reach: Reach, token: Option<Token>) -> Result<Self, Error> {
-        let fail =
-            |e: &dyn std::fmt::Display| Error::Credentials(format!("the network cannot be set up: {e}"));
+    pub fn new(reach: ApiBase, token: Option<ForgeToken>) -> Result<Self, PublishError> {
+        let fail = |e: &dyn std::fmt::Display| {
+            PublishError::Credentials(format!("the network cannot be set up: {e}"))
+        };
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| fail(&e))?;
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(!reach.loopback)?)
-            .user_agent(concat!("holon/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .timeout(WHOLE)
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false);
-        if reach.loopback {
-            builder = builder.no_proxy();
-        }
-        Ok(Self { client: builder.build().map_err(|e| fail(&e))?, runtime, reach, token })
+        let settings = ClientSettings {
+            encrypted: !reach.loopback,
+            loopback: reach.loopback,
+            connect: CONNECT,
+            whole: Some(WHOLE),
+        };
+        let client = settings.client().map_err(|e| fail(&e))?;
+        Ok(Self { client, runtime, reach, token })
     }
 
-    fn url(&self, request: &Request) -> String {
+    fn url(&self, request: &ApiRequest) -> String {
         let mut url = format!("{}{}", self.reach.base, request.path);
         for (number, (name, value)) in request.query.iter().enumerate() {
             url.push(if number == 0 { '?' } else { '&' });
@@ -114,7 +112,7 @@ impl Http {
         url
     }
 
-    async fn exchange(&self, request: &Request) -> Result<Answer, String> {
+    async fn exchange(&self, request: &ApiRequest) -> Result<ApiResponse, String> {
         let method =
             reqwest::Method::from_bytes(request.method.name().as_bytes()).map_err(|e| e.to_string())?;
         let mut call = self
@@ -131,14 +129,14 @@ impl Http {
         if let Some(body) = &request.body {
             call = call.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }
-        let mut response = call.send().await.map_err(|e| reason(&e))?;
+        let mut response = call.send().await.map_err(|e| innermost(&e))?;
         let headers = response
             .headers()
             .iter()
             .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
         let mut answer =
-            Answer { status: response.status().as_u16(), headers: headers.collect(), body: Vec::new() };
-        while let Some(chunk) = response.chunk().await.map_err(|e| reason(&e))? {
+            ApiResponse { status: response.status().as_u16(), headers: headers.collect(), body: Vec::new() };
+        while let Some(chunk) = response.chunk().await.map_err(|e| innermost(&e))? {
             if answer.body.len() + chunk.len() > LONGEST {
                 return Err(format!("the answer has more than {LONGEST} bytes"));
             }
@@ -148,26 +146,12 @@ impl Http {
     }
 }
 
-impl Api for Http {
-    fn send(&mut self, request: &Request) -> Result<Answer, Error> {
+impl ForgeApi for HttpApi {
+    fn send(&mut self, request: &ApiRequest) -> Result<ApiResponse, PublishError> {
         self.runtime
             .block_on(self.exchange(request))
-            .map_err(|why| Error::Unclear { call: request.shown(), why })
+            .map_err(|why| PublishError::Unclear { call: request.shown(), why })
     }
-}
-
-/// The innermost reason, without the address: it may hold what nobody should read.
-fn reason(error: &reqwest::Error) -> String {
-    let mut text =
-        if error.is_timeout() { "it took too long".to_owned() } else { "the connection failed".to_owned() };
-    let mut source = error.source();
-    while let Some(inner) = source {
-        if inner.source().is_none() {
-            text = format!("{text}: {inner}");
-        }
-        source = inner.source();
-    }
-    text
 }
 
 /// Percent-encodes everything but unreserved characters and those in `keep`.
@@ -193,7 +177,7 @@ mod tests {
     #[test]
     fn the_token_goes_to_its_own_forge_only() {
         let check = |api: &str, address: &str, expect: bool| {
-            assert_eq!(Reach::new(api).unwrap().owns(address), expect, "{api} {address}");
+            assert_eq!(ApiBase::new(api).unwrap().owns(address), expect, "{api} {address}");
         };
         check("https://api.github.com", "https://github.com/o/r.git", true);
         check("https://api.github.com", "https://github.com.evil.example/o/r.git", false);
@@ -215,9 +199,9 @@ mod tests {
             "ftp://x",
             "https://x/?a=b",
         ] {
-            assert!(Reach::new(address).is_err(), "{address}");
+            assert!(ApiBase::new(address).is_err(), "{address}");
         }
-        assert_eq!(Reach::new("https://ghe.example/api/v3/").unwrap().base(), "https://ghe.example/api/v3");
+        assert_eq!(ApiBase::new("https://ghe.example/api/v3/").unwrap().base(), "https://ghe.example/api/v3");
     }
 
     #[test]

@@ -7,18 +7,17 @@
 mod http;
 mod pages;
 mod patience;
-mod tls;
 
-pub use http::{Http, Reach};
-pub use patience::{Clock, Patience, SystemClock};
+pub use http::{ApiBase, HttpApi};
+pub use patience::{Clock, PatientApi, SystemClock};
 
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::error::PublishError;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum HttpMethod {
     /// Reads.
     Get,
     /// Creates.
@@ -29,7 +28,7 @@ pub enum Method {
     Put,
 }
 
-impl Method {
+impl HttpMethod {
     /// As it stands in a request.
     pub fn name(self) -> &'static str {
         match self {
@@ -43,9 +42,9 @@ impl Method {
 
 /// One request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct ApiRequest {
     /// What it does.
-    pub method: Method,
+    pub method: HttpMethod,
     /// The path below the API's address.
     pub path: String,
     /// Query parameters, not yet encoded.
@@ -56,14 +55,14 @@ pub struct Request {
     pub body: Option<Value>,
 }
 
-impl Request {
+impl ApiRequest {
     /// A request that reads.
     pub fn get(path: impl Into<String>) -> Self {
-        Self { method: Method::Get, path: path.into(), query: Vec::new(), accept: None, body: None }
+        Self { method: HttpMethod::Get, path: path.into(), query: Vec::new(), accept: None, body: None }
     }
 
     /// A request with a body.
-    pub fn send(method: Method, path: impl Into<String>, body: Value) -> Self {
+    pub fn send(method: HttpMethod, path: impl Into<String>, body: Value) -> Self {
         Self { method, path: path.into(), query: Vec::new(), accept: None, body: Some(body) }
     }
 
@@ -87,7 +86,7 @@ impl Request {
 
 /// One answer.
 #[derive(Debug, Clone, Default)]
-pub struct Answer {
+pub struct ApiResponse {
     /// The status.
     pub status: u16,
     /// Headers, names in lower case.
@@ -96,7 +95,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl ApiResponse {
     /// The first value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -119,28 +118,30 @@ impl Answer {
 }
 
 /// Sends requests one by one; what is behind it may be a server, a recording or a test.
-pub trait Api {
+pub trait ForgeApi {
     /// Sends it once and gives the answer whatever its status; an error means that it is not known what was done.
-    fn send(&mut self, request: &Request) -> Result<Answer, Error>;
+    fn send(&mut self, request: &ApiRequest) -> Result<ApiResponse, PublishError>;
 }
 
 /// Sends a request with patience and gives its JSON; a refusal is an error.
-pub(crate) fn json(api: &mut dyn Api, request: &Request) -> Result<Value, Error> {
+pub(crate) fn json(api: &mut dyn ForgeApi, request: &ApiRequest) -> Result<Value, PublishError> {
     let answer = checked(api, request)?;
     serde_json::from_slice(&answer.body)
-        .map_err(|e| Error::Answer { call: request.shown(), why: format!("no JSON: {e}") })
+        .map_err(|e| PublishError::Answer { call: request.shown(), why: format!("no JSON: {e}") })
 }
 
 /// Sends a request; a refusal is an error.
-pub(crate) fn checked(api: &mut dyn Api, request: &Request) -> Result<Answer, Error> {
+pub(crate) fn checked(api: &mut dyn ForgeApi, request: &ApiRequest) -> Result<ApiResponse, PublishError> {
     let answer = api.send(request)?;
     match answer.status {
         200..=299 => Ok(answer),
         // The server does not know either what it did.
-        500..=599 => Err(Error::Unclear { call: request.shown(), why: format!("status {}", answer.status) }),
-        status => Err(Error::Refused { call: request.shown(), status, message: answer.message() }),
+        500..=599 => {
+            Err(PublishError::Unclear { call: request.shown(), why: format!("status {}", answer.status) })
+        }
+        status => Err(PublishError::Refused { call: request.shown(), status, message: answer.message() }),
     }
 }
 
 pub(crate) use http::percent;
-pub(crate) use pages::{Bound, pages};
+pub(crate) use pages::{PageBound, pages};

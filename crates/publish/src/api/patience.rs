@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{Answer, Api, Method, Request};
-use crate::error::Error;
+use super::{ApiRequest, ApiResponse, ForgeApi, HttpMethod};
+use crate::error::PublishError;
 
 /// GitHub asks for at least this pause when it gives no other.
 const SECONDARY: Duration = Duration::from_secs(60);
@@ -30,20 +30,21 @@ impl Clock for SystemClock {
     }
 
     fn wait(&mut self, time: Duration) {
+        // The forge's own limit says how long.
         std::thread::sleep(time);
     }
 }
 
 /// An API that waits out rate limits and repeats what can be repeated safely.
 #[derive(Debug)]
-pub struct Patience<A, C> {
+pub struct PatientApi<A, C> {
     api: A,
     clock: C,
     left: Duration,
     changes: u32,
 }
 
-impl<A: Api, C: Clock> Patience<A, C> {
+impl<A: ForgeApi, C: Clock> PatientApi<A, C> {
     /// Waits at most `allowed` in all.
     pub fn new(api: A, clock: C, allowed: Duration) -> Self {
         Self { api, clock, left: allowed, changes: 0 }
@@ -54,9 +55,9 @@ impl<A: Api, C: Clock> Patience<A, C> {
         self.api
     }
 
-    fn pause(&mut self, request: &Request, wait: Duration) -> Result<(), Error> {
+    fn pause(&mut self, request: &ApiRequest, wait: Duration) -> Result<(), PublishError> {
         if wait > self.left {
-            return Err(Error::RateLimited { call: request.shown(), wait });
+            return Err(PublishError::RateLimited { call: request.shown(), wait });
         }
         self.left -= wait;
         self.clock.wait(wait);
@@ -64,9 +65,9 @@ impl<A: Api, C: Clock> Patience<A, C> {
     }
 }
 
-impl<A: Api, C: Clock> Api for Patience<A, C> {
-    fn send(&mut self, request: &Request) -> Result<Answer, Error> {
-        let reads = request.method == Method::Get;
+impl<A: ForgeApi, C: Clock> ForgeApi for PatientApi<A, C> {
+    fn send(&mut self, request: &ApiRequest) -> Result<ApiResponse, PublishError> {
+        let reads = request.method == HttpMethod::Get;
         if !reads {
             self.changes += 1;
             if self.changes > BURST {
@@ -98,7 +99,7 @@ impl<A: Api, C: Clock> Api for Patience<A, C> {
 }
 
 /// How long an answer says to wait, if it speaks of a rate limit.
-fn limit(answer: &Answer, now: u64, before: u32) -> Option<Duration> {
+fn limit(answer: &ApiResponse, now: u64, before: u32) -> Option<Duration> {
     if !matches!(answer.status, 403 | 429) {
         return None;
     }
@@ -125,19 +126,19 @@ mod tests {
 
     use super::*;
 
-    struct Scripted(Vec<Result<Answer, ()>>);
+    struct ScriptedApi(Vec<Result<ApiResponse, ()>>);
 
-    impl Api for Scripted {
-        fn send(&mut self, request: &Request) -> Result<Answer, Error> {
+    impl ForgeApi for ScriptedApi {
+        fn send(&mut self, request: &ApiRequest) -> Result<ApiResponse, PublishError> {
             let next = if self.0.is_empty() { Ok(answer(200, &[], "")) } else { self.0.remove(0) };
-            next.map_err(|()| Error::Unclear { call: request.shown(), why: "cut".into() })
+            next.map_err(|()| PublishError::Unclear { call: request.shown(), why: "cut".into() })
         }
     }
 
     #[derive(Clone, Default)]
-    struct Hourglass(Rc<RefCell<Vec<u64>>>);
+    struct FakeClock(Rc<RefCell<Vec<u64>>>);
 
-    impl Clock for Hourglass {
+    impl Clock for FakeClock {
         fn now(&self) -> u64 {
             1000
         }
@@ -146,29 +147,29 @@ mod tests {
         }
     }
 
-    fn answer(status: u16, headers: &[(&str, &str)], message: &str) -> Answer {
+    fn answer(status: u16, headers: &[(&str, &str)], message: &str) -> ApiResponse {
         let headers = headers.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        Answer { status, headers, body: format!("{{\"message\":\"{message}\"}}").into_bytes() }
+        ApiResponse { status, headers, body: format!("{{\"message\":\"{message}\"}}").into_bytes() }
     }
 
     /// The script, whether it changes something, seconds allowed; what came of it and the waits in milliseconds.
     fn check(
-        script: Vec<Result<Answer, ()>>,
-        method: Method,
+        script: Vec<Result<ApiResponse, ()>>,
+        method: HttpMethod,
         allowed: u64,
         expect: Option<u16>,
         waits: &[u64],
     ) {
-        let clock = Hourglass::default();
-        let mut api = Patience::new(Scripted(script), clock.clone(), Duration::from_secs(allowed));
-        let request = Request { method, ..Request::get("/x") };
+        let clock = FakeClock::default();
+        let mut api = PatientApi::new(ScriptedApi(script), clock.clone(), Duration::from_secs(allowed));
+        let request = ApiRequest { method, ..ApiRequest::get("/x") };
         assert_eq!(api.send(&request).ok().map(|a| a.status), expect);
         assert_eq!(*clock.0.borrow(), waits);
     }
 
     #[test]
     fn limits_are_waited_out_within_bounds() {
-        use Method::{Get, Post};
+        use HttpMethod::{Get, Post};
         let retry = || Ok(answer(429, &[("retry-after", "7")], "slow down"));
         check(vec![retry()], Post, 10, Some(200), &[7000]);
         check(vec![retry()], Post, 5, None, &[]);
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn only_reading_is_repeated_after_an_unclear_answer() {
-        use Method::{Get, Post};
+        use HttpMethod::{Get, Post};
         check(vec![Err(()), Ok(answer(502, &[], ""))], Get, 60, Some(200), &[500, 1000]);
         check(vec![Err(()), Err(()), Err(())], Get, 60, None, &[500, 1000]);
         check(vec![Err(())], Post, 60, None, &[]);
@@ -202,10 +203,10 @@ mod tests {
 
     #[test]
     fn many_changes_are_paced() {
-        let clock = Hourglass::default();
-        let mut api = Patience::new(Scripted(Vec::new()), clock.clone(), Duration::from_secs(60));
+        let clock = FakeClock::default();
+        let mut api = PatientApi::new(ScriptedApi(Vec::new()), clock.clone(), Duration::from_secs(60));
         for _ in 0..13 {
-            api.send(&Request { method: Method::Patch, ..Request::get("/x") }).unwrap();
+            api.send(&ApiRequest { method: HttpMethod::Patch, ..ApiRequest::get("/x") }).unwrap();
         }
         assert_eq!(*clock.0.borrow(), [1000, 1000, 1000]);
     }

@@ -3,37 +3,42 @@
 use serde_json::json;
 
 use super::jwt;
-use crate::api::{Api, Http, Method, Reach, Request, json};
-use crate::error::Error;
-use crate::target::Repo;
-use crate::token::Token;
+use crate::api::{ApiBase, ApiRequest, ForgeApi, HttpApi, HttpMethod, json};
+use crate::error::PublishError;
+use crate::target::RepoName;
+use crate::token::ForgeToken;
 
 /// A GitHub App: its id and its private key.
 #[derive(Clone)]
-pub struct App {
+pub struct GitHubApp {
     /// The App's id or client id.
     pub id: String,
     /// Its private key, PEM.
     pub key: Vec<u8>,
 }
 
-impl std::fmt::Debug for App {
+impl std::fmt::Debug for GitHubApp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("App").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
 /// A token that is valid for an hour and for this repository alone, and the account that it acts as.
-pub fn installation_token(app: &App, reach: &Reach, repo: &Repo, now: u64) -> Result<(Token, String), Error> {
+pub fn installation_token(
+    app: &GitHubApp,
+    reach: &ApiBase,
+    repo: &RepoName,
+    now: u64,
+) -> Result<(ForgeToken, String), PublishError> {
     let claim = jwt::signed(&app.id, &app.key, now)?;
-    let mut api = Http::new(reach.clone(), Some(claim))?;
+    let mut api = HttpApi::new(reach.clone(), Some(claim))?;
     exchange(&mut api, repo)
 }
 
-fn exchange(api: &mut dyn Api, repo: &Repo) -> Result<(Token, String), Error> {
-    let me = json(api, &Request::get("/app"))?;
-    let found = json(api, &Request::get(repo.path("/installation")))?;
-    let id = found["id"].as_u64().ok_or_else(|| Error::Answer {
+fn exchange(api: &mut dyn ForgeApi, repo: &RepoName) -> Result<(ForgeToken, String), PublishError> {
+    let me = json(api, &ApiRequest::get("/app"))?;
+    let found = json(api, &ApiRequest::get(repo.path("/installation")))?;
+    let id = found["id"].as_u64().ok_or_else(|| PublishError::Answer {
         call: "GET /installation".into(),
         why: "the installation has no id".into(),
     })?;
@@ -45,8 +50,8 @@ fn exchange(api: &mut dyn Api, repo: &Repo) -> Result<(Token, String), Error> {
         },
     });
     let path = format!("/app/installations/{id}/access_tokens");
-    let given = json(api, &Request::send(Method::Post, path, body))?;
-    let token = given["token"].as_str().and_then(Token::new).ok_or_else(|| Error::Answer {
+    let given = json(api, &ApiRequest::send(HttpMethod::Post, path, body))?;
+    let token = given["token"].as_str().and_then(ForgeToken::new).ok_or_else(|| PublishError::Answer {
         call: "POST access_tokens".into(),
         why: "no token was given".into(),
     })?;

@@ -3,5 +3,4 @@
 mod app;
 mod jwt;
 
-pub use app::{App, installation_token};
-pub use jwt::base64;
+pub use app::{GitHubApp, installation_token};

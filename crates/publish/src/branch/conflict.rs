@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::diff::{Hunk, hunks};
+use holon_core::patch::{PatchHunk, PatchedFile};
 
 /// A place of the patch that stands against applying it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct PatchConflict {
     /// The file.
     pub path: String,
     /// The header of the hunk, when one hunk is to blame.
@@ -15,7 +15,7 @@ pub struct Conflict {
     pub why: String,
 }
 
-impl fmt::Display for Conflict {
+impl fmt::Display for PatchConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.hunk {
             Some(hunk) => write!(f, "{}: {hunk}: {}", self.path, self.why),
@@ -24,122 +24,25 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// One file of a patch made by git.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
-    /// The path before; none for a new file.
-    pub old: Option<String>,
-    /// The path after; none for a deleted file.
-    pub new: Option<String>,
-    pub binary: bool,
-    pub hunks: Vec<Hunk>,
-}
-
-impl Part {
-    pub(super) fn path(&self) -> &str {
-        self.new.as_deref().or(self.old.as_deref()).unwrap_or_default()
-    }
-}
-
-/// The files of a patch, in order.
-pub(super) fn parts(patch: &[u8]) -> Vec<Part> {
-    let text = String::from_utf8_lossy(patch);
-    let mut found = Vec::new();
-    let mut section: Vec<&str> = Vec::new();
-    for line in text.split('\n') {
-        if line.starts_with("diff --git ") {
-            found.extend(part(&section));
-            section.clear();
-        }
-        section.push(line);
-    }
-    found.extend(part(&section));
-    found
-}
-
-fn part(section: &[&str]) -> Option<Part> {
-    let first = section.first()?.strip_prefix("diff --git ")?;
-    let body = section.iter().position(|l| l.starts_with("@@ ") || l.starts_with("GIT binary patch"));
-    let (head, body) = section.split_at(body.unwrap_or(section.len()));
-    let after = |prefix: &str| head.iter().find_map(|line| line.strip_prefix(prefix));
-    let side = |mark: &str, prefix: &str| {
-        after(mark)
-            .map(|name| unquoted(name.trim_end_matches('\t')))
-            .filter(|n| n != "/dev/null")
-            .map(|name| name.strip_prefix(prefix).map(str::to_owned).unwrap_or(name))
-    };
-    // Where names are not told apart by other lines, both are the same.
-    let both = || {
-        let middle = first.len() / 2;
-        let name = first.get(middle + 1..)?;
-        let name = unquoted(name);
-        Some(name.strip_prefix("b/").map(str::to_owned).unwrap_or(name))
-    };
-    let created = after("new file mode").is_some();
-    let deleted = after("deleted file mode").is_some();
-    let old = side("--- ", "a/")
-        .or_else(|| after("rename from ").or(after("copy from ")).map(unquoted))
-        .or_else(both);
-    let new =
-        side("+++ ", "b/").or_else(|| after("rename to ").or(after("copy to ")).map(unquoted)).or_else(both);
-    Some(Part {
-        old: old.filter(|_| !created),
-        new: new.filter(|_| !deleted),
-        binary: body.first().is_some_and(|l| l.starts_with("GIT binary")),
-        hunks: hunks(&body.join("\n")),
-    })
-}
-
-/// A name as git quotes it, without the quotes.
-fn unquoted(name: &str) -> String {
-    let Some(inner) = name.strip_prefix('"').and_then(|n| n.strip_suffix('"')) else {
-        return name.to_owned();
-    };
-    let mut bytes = Vec::new();
-    let mut rest = inner.bytes().peekable();
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            bytes.push(byte);
-            continue;
-        }
-        match rest.next() {
-            Some(b't') => bytes.push(b'\t'),
-            Some(b'n') => bytes.push(b'\n'),
-            Some(b'r') => bytes.push(b'\r'),
-            Some(digit @ b'0'..=b'7') => {
-                let mut value = u32::from(digit - b'0');
-                for _ in 0..2 {
-                    if let Some(next) = rest.next_if(|b| (b'0'..=b'7').contains(b)) {
-                        value = value * 8 + u32::from(next - b'0');
-                    }
-                }
-                bytes.push((value & 255) as u8);
-            }
-            Some(other) => bytes.push(other),
-            None => {}
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// What in a part does not fit the file as it is now; nothing when everything can be found.
-pub(super) fn against(part: &Part, now: Option<&[u8]>) -> Vec<Conflict> {
-    let whole = |why: &str| vec![Conflict { path: part.path().to_owned(), hunk: None, why: why.to_owned() }];
+pub(super) fn against(part: &PatchedFile<'_>, now: Option<&[u8]>) -> Vec<PatchConflict> {
+    let whole =
+        |why: &str| vec![PatchConflict { path: part.path().to_owned(), hunk: None, why: why.to_owned() }];
     match (&part.old, now) {
         (None, Some(_)) => return whole("the patch creates it, but it is already there"),
         (None, None) => return Vec::new(),
         (Some(_), None) => return whole("the patch changes it, but it is not there"),
-        (Some(_), Some(_)) if part.binary => return whole("it is binary and was changed"),
+        (Some(_), Some(_)) if part.is_binary => return whole("it is binary and was changed"),
         (Some(_), Some(_)) => {}
     }
-    let text = String::from_utf8_lossy(now.unwrap_or_default());
-    let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
-    let missing = |hunk: &&Hunk| {
-        let wanted: Vec<&str> =
-            hunk.lines.iter().filter(|l| l.old.is_some()).map(|l| l.text.trim_end_matches('\r')).collect();
+    let lines: Vec<&[u8]> =
+        now.unwrap_or_default().split(|byte| *byte == b'\n').map(without_return).collect();
+    let missing = |hunk: &&PatchHunk<'_>| {
+        let old = hunk.lines.iter().filter(|line| line.old.is_some());
+        let wanted: Vec<&[u8]> = old.map(|line| without_return(line.text)).collect();
         !wanted.is_empty() && !lines.windows(wanted.len()).any(|part| part == wanted)
     };
-    let told = |hunk: &Hunk| Conflict {
+    let told = |hunk: &PatchHunk<'_>| PatchConflict {
         path: part.path().to_owned(),
         hunk: Some(hunk.header()),
         why: "these lines were changed since".to_owned(),
@@ -147,8 +50,13 @@ pub(super) fn against(part: &Part, now: Option<&[u8]>) -> Vec<Conflict> {
     part.hunks.iter().filter(missing).map(told).collect()
 }
 
+fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
 #[cfg(test)]
 mod tests {
+    use holon_core::patch::patched_files;
     use proptest::prelude::*;
 
     use super::*;
@@ -187,7 +95,7 @@ A
 
     #[test]
     fn hunks_that_do_not_fit_are_named() {
-        let parts = parts(PATCH.as_bytes());
+        let parts = patched_files(PATCH.as_bytes());
         let paths: Vec<(Option<&str>, Option<&str>)> =
             parts.iter().map(|p| (p.old.as_deref(), p.new.as_deref())).collect();
         let expect = [
@@ -218,7 +126,7 @@ A
     proptest! {
         #[test]
         fn any_bytes_are_read_without_panic(text in "(diff --git |a/x|b/x| |\"|\\\\[0-9]|\n|@@ -1 \\+1 @@|--- |\\+\\+\\+ |é){0,30}") {
-            for part in parts(text.as_bytes()) {
+            for part in patched_files(text.as_bytes()) {
                 let _ = against(&part, Some(b"x\n"));
             }
         }

@@ -3,23 +3,24 @@
 //! The credential travels in git's environment alone: not on a command line, which every user of the machine can read, and
 //! not in any file.
 
-use holon_git::command::Call;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
+use holon_git::command::GitCall;
 
-use crate::auth::base64;
-use crate::token::Token;
+use crate::token::ForgeToken;
 
 /// Where to fetch from and push to.
 #[derive(Debug, Clone)]
-pub struct Remote {
+pub struct GitRemote {
     /// Its address: https, http on loopback, or file.
     pub url: String,
     /// The credential, when the address belongs to the forge that gave it.
-    pub token: Option<Token>,
+    pub token: Option<ForgeToken>,
     /// Variables of the network that git shall see as well, such as a proxy.
     pub network: Vec<(&'static str, String)>,
 }
 
-impl Remote {
+impl GitRemote {
     /// The protocol's name for git.
     fn protocol(&self) -> &'static str {
         match self.url.split(':').next() {
@@ -37,12 +38,12 @@ impl Remote {
     }
 
     /// Gives a call what it needs to reach this remote.
-    pub(super) fn reach<'g>(&self, mut call: Call<'g>) -> Call<'g> {
+    pub(super) fn reach<'g>(&self, mut call: GitCall<'g>) -> GitCall<'g> {
         for (name, value) in &self.network {
             call = call.env(name, value);
         }
         let Some(token) = &self.token else { return call };
-        let login = base64(format!("x-access-token:{}", token.reveal()).as_bytes());
+        let login = STANDARD.encode(format!("x-access-token:{}", token.reveal()));
         call.env("GIT_CONFIG_COUNT", "1")
             .env("GIT_CONFIG_KEY_0", format!("http.{}.extraHeader", self.url))
             .env("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {login}"))
@@ -51,7 +52,7 @@ impl Remote {
     /// What git said, without the credential should it ever be in there.
     pub(super) fn clean(&self, said: &str) -> String {
         let Some(token) = &self.token else { return said.to_owned() };
-        let login = base64(format!("x-access-token:{}", token.reveal()).as_bytes());
+        let login = STANDARD.encode(format!("x-access-token:{}", token.reveal()));
         said.replace(token.reveal(), "[token]").replace(&login, "[token]")
     }
 }

@@ -1,10 +1,10 @@
 //! Trailers of a commit, by which a later run knows that the branch is its own.
 
-use crate::facts::Facts;
+use crate::facts::PublicationFacts;
 
 /// What a commit of the publisher says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp {
+pub struct CommitStamp {
     /// The run.
     pub run: String,
     /// The task.
@@ -19,7 +19,7 @@ pub struct Stamp {
 
 /// A commit at the tip of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Existing {
+pub struct ExistingCommit {
     /// Its id.
     pub id: String,
     /// Its tree.
@@ -32,7 +32,7 @@ pub struct Existing {
 
 /// What the branch holds, seen from this run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum BranchStatus {
     /// There is no such branch.
     Absent,
     /// It holds this very output.
@@ -43,9 +43,9 @@ pub enum Standing {
     Foreign(String, String),
 }
 
-impl Stamp {
+impl CommitStamp {
     /// The stamp of a commit to be made.
-    pub fn new(facts: &Facts, base: &str, tree: &str) -> Self {
+    pub fn new(facts: &PublicationFacts, base: &str, tree: &str) -> Self {
         Self {
             run: facts.run.clone(),
             task: facts.task.to_string(),
@@ -81,10 +81,10 @@ impl Stamp {
 }
 
 /// Whose a branch is, from the commit at its tip.
-pub fn standing(tip: Option<&Existing>, facts: &Facts) -> Standing {
-    let Some(tip) = tip else { return Standing::Absent };
-    let foreign = |why: &str| Standing::Foreign(tip.id.clone(), why.to_owned());
-    let Some(stamp) = Stamp::read(&tip.message) else { return foreign("it carries no mark of a run") };
+pub fn standing(tip: Option<&ExistingCommit>, facts: &PublicationFacts) -> BranchStatus {
+    let Some(tip) = tip else { return BranchStatus::Absent };
+    let foreign = |why: &str| BranchStatus::Foreign(tip.id.clone(), why.to_owned());
+    let Some(stamp) = CommitStamp::read(&tip.message) else { return foreign("it carries no mark of a run") };
     if stamp.tree != tip.tree {
         return foreign("it was changed after the run that made it");
     }
@@ -95,9 +95,9 @@ pub fn standing(tip: Option<&Existing>, facts: &Facts) -> Standing {
         return foreign("it belongs to another task");
     }
     if stamp.digest == facts.digest {
-        Standing::Current(tip.id.clone())
+        BranchStatus::Current(tip.id.clone())
     } else {
-        Standing::Earlier(tip.id.clone())
+        BranchStatus::Earlier(tip.id.clone())
     }
 }
 
@@ -106,8 +106,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn facts(digest: &str) -> Facts {
-        Facts {
+    fn facts(digest: &str) -> PublicationFacts {
+        PublicationFacts {
             run: "20260101-000000-aaaaaa".into(),
             digest: digest.into(),
             task: "issue-1".parse().unwrap(),
@@ -118,9 +118,9 @@ mod tests {
         }
     }
 
-    fn ours(digest: &str) -> Existing {
-        let stamp = Stamp::new(&facts(digest), "base", "tree");
-        Existing {
+    fn ours(digest: &str) -> ExistingCommit {
+        let stamp = CommitStamp::new(&facts(digest), "base", "tree");
+        ExistingCommit {
             id: "tip".into(),
             tree: "tree".into(),
             parents: vec!["base".into()],
@@ -130,13 +130,13 @@ mod tests {
 
     #[test]
     fn only_our_own_commit_is_replaced() {
-        let check = |change: fn(&mut Existing), expect: &str| {
+        let check = |change: fn(&mut ExistingCommit), expect: &str| {
             let mut tip = ours("d1");
             change(&mut tip);
             assert!(format!("{:?}", standing(Some(&tip), &facts("d2"))).starts_with(expect), "{tip:?}");
         };
-        assert_eq!(standing(None, &facts("d1")), Standing::Absent);
-        assert_eq!(standing(Some(&ours("d1")), &facts("d1")), Standing::Current("tip".into()));
+        assert_eq!(standing(None, &facts("d1")), BranchStatus::Absent);
+        assert_eq!(standing(Some(&ours("d1")), &facts("d1")), BranchStatus::Current("tip".into()));
         check(|_| {}, "Earlier");
         check(|tip| tip.tree = "amended".into(), "Foreign");
         check(|tip| tip.parents = vec!["other".into()], "Foreign");

@@ -7,16 +7,16 @@ use std::path::Path;
 use holon_core::digest::sha256;
 use serde::{Deserialize, Serialize};
 
-use super::gather::Collected;
-use crate::error::Error;
-use crate::target::Target;
+use super::gather::CollectedFile;
+use crate::error::PublishError;
+use crate::target::PublishTarget;
 
 const INDEX: &str = "index.json";
 const KIND: &str = "holon-context";
 
 /// What a context folder holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Index {
+pub struct ContextIndex {
     /// Always `holon-context`.
     pub kind: String,
     /// Version of this form.
@@ -26,12 +26,12 @@ pub struct Index {
     /// A word to whoever reads the files.
     pub notice: String,
     /// The files.
-    pub files: Vec<Entry>,
+    pub files: Vec<ContextIndexEntry>,
 }
 
 /// One file of a context folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct ContextIndexEntry {
     /// Its name.
     pub path: String,
     /// What it holds.
@@ -48,9 +48,13 @@ pub struct Entry {
 }
 
 /// Writes the files and their index into a folder that is new, empty, or holds earlier context.
-pub fn write(out: &Path, target: &Target, files: &[Collected]) -> Result<Index, Error> {
+pub fn write(
+    out: &Path,
+    target: &PublishTarget,
+    files: &[CollectedFile],
+) -> Result<ContextIndex, PublishError> {
     prepare(out)?;
-    let entry = |file: &Collected| Entry {
+    let entry = |file: &CollectedFile| ContextIndexEntry {
         path: file.path.to_owned(),
         what: file.what.to_owned(),
         bytes: file.text.len() as u64,
@@ -58,7 +62,7 @@ pub fn write(out: &Path, target: &Target, files: &[Collected]) -> Result<Index, 
         untrusted: true,
         left_out: file.left_out.clone(),
     };
-    let index = Index {
+    let index = ContextIndex {
         kind: KIND.to_owned(),
         version: 1,
         source: target.to_string(),
@@ -67,40 +71,40 @@ pub fn write(out: &Path, target: &Target, files: &[Collected]) -> Result<Index, 
     };
     for file in files {
         let path = out.join(file.path);
-        fs::write(&path, &file.text).map_err(Error::io("write", &path))?;
+        fs::write(&path, &file.text).map_err(PublishError::io("write", &path))?;
     }
     // Last, so that an index always describes files that are there.
     let path = out.join(INDEX);
     let text = serde_json::to_string_pretty(&index).unwrap_or_default() + "\n";
-    fs::write(&path, text).map_err(Error::io("write", &path))?;
+    fs::write(&path, text).map_err(PublishError::io("write", &path))?;
     Ok(index)
 }
 
 /// Makes the folder, or empties it of earlier context.
-fn prepare(out: &Path) -> Result<(), Error> {
+fn prepare(out: &Path) -> Result<(), PublishError> {
     match fs::create_dir(out) {
         Ok(()) => return Ok(()),
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-        Err(e) => return Err(Error::io("create", out)(e)),
+        Err(e) => return Err(PublishError::io("create", out)(e)),
     }
-    let mut entries = fs::read_dir(out).map_err(Error::io("read", out))?;
+    let mut entries = fs::read_dir(out).map_err(PublishError::io("read", out))?;
     if entries.next().is_none() {
         return Ok(());
     }
     let index = out.join(INDEX);
     let earlier = fs::symlink_metadata(&index).is_ok_and(|meta| meta.is_file() && meta.len() < 1 << 20);
     let earlier = earlier.then(|| fs::read(&index).ok()).flatten();
-    let earlier: Option<Index> = earlier.and_then(|text| serde_json::from_slice(&text).ok());
+    let earlier: Option<ContextIndex> = earlier.and_then(|text| serde_json::from_slice(&text).ok());
     let Some(earlier) = earlier.filter(|index| index.kind == KIND) else {
         let message = format!("{} holds other files", out.display());
-        return Err(Error::usage(message, "give a new or empty folder with --out"));
+        return Err(PublishError::usage(message, "give a new or empty folder with --out"));
     };
     for entry in &earlier.files {
         // Only plain names are ever written.
         if !entry.path.contains('/') && entry.path != ".." {
             let path = out.join(&entry.path);
             match fs::remove_file(&path) {
-                Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", path)(e)),
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(PublishError::io("remove", path)(e)),
                 _ => {}
             }
         }

@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 use super::untrusted::NOTICE;
 use super::{checks, threads};
-use crate::api::{Api, Bound, Request, checked, json, pages};
-use crate::error::Error;
-use crate::target::Target;
+use crate::api::{ApiRequest, ForgeApi, PageBound, checked, json, pages};
+use crate::error::PublishError;
+use crate::target::PublishTarget;
 
 /// How much is collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ContextBounds {
     /// The most entries of each list: comments, reviews, files, checks.
     pub entries: usize,
     /// The most bytes of each file.
     pub file_bytes: usize,
 }
 
-impl Default for Bounds {
+impl Default for ContextBounds {
     fn default() -> Self {
         Self { entries: 500, file_bytes: 512 * 1024 }
     }
@@ -25,7 +25,7 @@ impl Default for Bounds {
 
 /// One file of context, not yet written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Collected {
+pub struct CollectedFile {
     /// Its name.
     pub path: &'static str,
     /// What it holds.
@@ -37,16 +37,23 @@ pub struct Collected {
 }
 
 /// Reads everything about a target that a run may need.
-pub fn collect(api: &mut dyn Api, target: &Target, bounds: Bounds) -> Result<Vec<Collected>, Error> {
+pub fn collect(
+    api: &mut dyn ForgeApi,
+    target: &PublishTarget,
+    bounds: ContextBounds,
+) -> Result<Vec<CollectedFile>, PublishError> {
     let Some(number) = target.number else {
-        return Err(Error::usage("an issue or pull request is needed", "name it as OWNER/REPO#NUMBER"));
+        return Err(PublishError::usage(
+            "an issue or pull request is needed",
+            "name it as OWNER/REPO#NUMBER",
+        ));
     };
-    let mut gather = Gather { api, target, bounds, files: Vec::new() };
+    let mut gather = ContextGatherer { api, target, bounds, files: Vec::new() };
     let at = |rest: &str| target.repo.path(rest);
-    let issue = json(gather.api, &Request::get(at(&format!("/issues/{number}"))))?;
+    let issue = json(gather.api, &ApiRequest::get(at(&format!("/issues/{number}"))))?;
     gather.add("issue.md", "the issue or pull request itself", vec![threads::opening(&issue)], Vec::new());
     let (comments, left) =
-        gather.list(Request::get(at(&format!("/issues/{number}/comments"))), None, "comments")?;
+        gather.list(ApiRequest::get(at(&format!("/issues/{number}/comments"))), None, "comments")?;
     gather.add("comments.md", "the conversation, oldest first", threads::comments(&comments), left);
     let mut data = json!({"issue": slim(&issue), "comments": comments.iter().map(slim).collect::<Vec<_>>()});
     if issue["pull_request"].is_object() {
@@ -57,34 +64,34 @@ pub fn collect(api: &mut dyn Api, target: &Target, bounds: Bounds) -> Result<Vec
     Ok(gather.files)
 }
 
-struct Gather<'a> {
-    api: &'a mut dyn Api,
-    target: &'a Target,
-    bounds: Bounds,
-    files: Vec<Collected>,
+struct ContextGatherer<'a> {
+    api: &'a mut dyn ForgeApi,
+    target: &'a PublishTarget,
+    bounds: ContextBounds,
+    files: Vec<CollectedFile>,
 }
 
-impl Gather<'_> {
-    fn pull(&mut self, number: u64, data: &mut Value) -> Result<(), Error> {
+impl ContextGatherer<'_> {
+    fn pull(&mut self, number: u64, data: &mut Value) -> Result<(), PublishError> {
         let repo = &self.target.repo;
         let at = |rest: &str| repo.path(&format!("/pulls/{number}{rest}"));
-        let pull = json(self.api, &Request::get(at("")))?;
+        let pull = json(self.api, &ApiRequest::get(at("")))?;
         self.add(
             "pull.md",
             "branches, commits and size of the pull request",
             vec![threads::pull(&pull)],
             Vec::new(),
         );
-        let (reviews, left) = self.list(Request::get(at("/reviews")), None, "reviews")?;
+        let (reviews, left) = self.list(ApiRequest::get(at("/reviews")), None, "reviews")?;
         self.add("reviews.md", "reviews, oldest first", threads::reviews(&reviews), left);
-        let (lines, left) = self.list(Request::get(at("/comments")), None, "comments on lines")?;
+        let (lines, left) = self.list(ApiRequest::get(at("/comments")), None, "comments on lines")?;
         self.add("threads.md", "comments on lines, by thread", threads::line_threads(&lines), left);
-        let (files, left) = self.list(Request::get(at("/files")), None, "files")?;
+        let (files, left) = self.list(ApiRequest::get(at("/files")), None, "files")?;
         self.diff(&at(""), &files, left)?;
         let head = pull["head"]["sha"].as_str().unwrap_or_default().to_owned();
-        let runs = Request::get(repo.path(&format!("/commits/{head}/check-runs")));
+        let runs = ApiRequest::get(repo.path(&format!("/commits/{head}/check-runs")));
         let (runs, mut left) = self.allowed(runs, "check_runs", "checks")?;
-        let status = Request::get(repo.path(&format!("/commits/{head}/status")));
+        let status = ApiRequest::get(repo.path(&format!("/commits/{head}/status")));
         let (statuses, more) = self.allowed(status, "statuses", "statuses")?;
         left.extend(more);
         self.add("checks.md", "the checks of the head", checks::checks(&runs, &statuses), left);
@@ -102,8 +109,8 @@ impl Gather<'_> {
     }
 
     /// The diff as one text; where the forge finds it too large, the files' diffs put together.
-    fn diff(&mut self, path: &str, files: &[Value], mut left: Vec<String>) -> Result<(), Error> {
-        let whole = checked(self.api, &Request::get(path).accept("application/vnd.github.diff"));
+    fn diff(&mut self, path: &str, files: &[Value], mut left: Vec<String>) -> Result<(), PublishError> {
+        let whole = checked(self.api, &ApiRequest::get(path).accept("application/vnd.github.diff"));
         let text = match whole {
             Ok(answer) => String::from_utf8_lossy(&answer.body).into_owned(),
             Err(error) if matches!(error.status(), Some(406 | 422)) => {
@@ -127,12 +134,12 @@ impl Gather<'_> {
     /// A list within bounds: when it is longer, the newest entries are kept.
     fn list(
         &mut self,
-        request: Request,
+        request: ApiRequest,
         field: Option<&str>,
         what: &str,
-    ) -> Result<(Vec<Value>, Vec<String>), Error> {
+    ) -> Result<(Vec<Value>, Vec<String>), PublishError> {
         // Lists come oldest first, so all have to be read; ten times the bound is where that ends.
-        let read = Bound { entries: self.bounds.entries.saturating_mul(10) };
+        let read = PageBound { entries: self.bounds.entries.saturating_mul(10) };
         let found = pages(self.api, request, field, read)?;
         let mut left = Vec::new();
         let skip = found.entries.len().saturating_sub(self.bounds.entries);
@@ -148,10 +155,10 @@ impl Gather<'_> {
     /// A list that the token may not be allowed to read.
     fn allowed(
         &mut self,
-        request: Request,
+        request: ApiRequest,
         field: &str,
         what: &str,
-    ) -> Result<(Vec<Value>, Vec<String>), Error> {
+    ) -> Result<(Vec<Value>, Vec<String>), PublishError> {
         match self.list(request, Some(field), what) {
             Err(error) if matches!(error.status(), Some(403 | 404)) => {
                 Ok((Vec::new(), vec![format!("{what}: the token may not read them")]))
@@ -191,7 +198,7 @@ impl Gather<'_> {
             text.push_str("\nThere are none.\n");
         }
         kept.iter().for_each(|part| text.push_str(&format!("\n{part}")));
-        self.files.push(Collected { path, what, text, left_out });
+        self.files.push(CollectedFile { path, what, text, left_out });
     }
 
     /// Any other file, cut at the end of a line.
@@ -204,7 +211,7 @@ impl Gather<'_> {
             left_out.push(format!("{} bytes at the end of {path}", text.len() - end));
             text.truncate(end);
         }
-        self.files.push(Collected { path, what, text, left_out });
+        self.files.push(CollectedFile { path, what, text, left_out });
     }
 }
 

@@ -10,5 +10,5 @@ mod gather;
 mod threads;
 mod untrusted;
 
-pub use files::{Entry, Index, write};
-pub use gather::{Bounds, Collected, collect};
+pub use files::{ContextIndex, ContextIndexEntry, write};
+pub use gather::{CollectedFile, ContextBounds, collect};

@@ -1,19 +1,19 @@
 //! Check runs beside a pull request: an ethics report, and what a team's policy says. Both fail closed.
 
-use holon_core::artifact::ethics::Ethics;
+use holon_core::artifact::ethics::EthicsReport;
 use holon_core::digest::sha256;
 use serde_json::{Value, json};
 
-use super::options::PolicyVerdict;
-use crate::api::{Method, Request};
-use crate::facts::Facts;
-use crate::target::Repo;
+use super::options::PublishPolicyVerdict;
+use crate::api::{ApiRequest, HttpMethod};
+use crate::facts::PublicationFacts;
+use crate::target::RepoName;
 use crate::text::{Cleaner, cut};
 
 const SUMMARY: usize = 65_000;
 
 /// What a check run shall say.
-pub(super) struct CheckSaid {
+pub(super) struct CheckRunContent {
     /// The name under which it stands among the checks.
     pub(super) name: &'static str,
     /// What it is called in words.
@@ -27,9 +27,14 @@ pub(super) struct CheckSaid {
     digest: String,
 }
 
-impl CheckSaid {
+impl CheckRunContent {
     /// What an ethics report says.
-    pub(super) fn of_ethics(ethics: &Ethics, report: &str, facts: &Facts, clean: &Cleaner) -> Self {
+    pub(super) fn of_ethics(
+        ethics: &EthicsReport,
+        report: &str,
+        facts: &PublicationFacts,
+        clean: &Cleaner,
+    ) -> Self {
         let blocks = ethics.blocks() || !ethics.check().is_empty() || facts.draft;
         let risk = serde_json::to_value(ethics.risk_level).ok().and_then(|r| r.as_str().map(str::to_owned));
         let risk = risk.unwrap_or_else(|| "unknown".into());
@@ -45,7 +50,11 @@ impl CheckSaid {
     }
 
     /// What a policy says about the statement that goes along.
-    pub(super) fn of_policy(verdict: &PolicyVerdict, facts: &Facts, clean: &Cleaner) -> Self {
+    pub(super) fn of_policy(
+        verdict: &PublishPolicyVerdict,
+        facts: &PublicationFacts,
+        clean: &Cleaner,
+    ) -> Self {
         let blocks = !verdict.satisfied() || facts.draft;
         let title = match (verdict.satisfied(), facts.draft) {
             (true, false) => "Satisfied".to_owned(),
@@ -68,7 +77,7 @@ impl CheckSaid {
         Self { name: "holon/policy", what: "policy", blocks, title, text, digest }
     }
 
-    fn body(&self, facts: &Facts) -> Value {
+    fn body(&self, facts: &PublicationFacts) -> Value {
         json!({
             "name": self.name,
             "external_id": format!("{} {}", facts.task, self.digest),
@@ -79,23 +88,31 @@ impl CheckSaid {
     }
 
     /// The request for a new one, on a head that may not be known yet.
-    pub(super) fn new_request(&self, repo: &Repo, head: Option<&str>, facts: &Facts) -> (String, Request) {
+    pub(super) fn new_request(
+        &self,
+        repo: &RepoName,
+        head: Option<&str>,
+        facts: &PublicationFacts,
+    ) -> (String, ApiRequest) {
         let mut body = self.body(facts);
         if let Some(head) = head {
             body["head_sha"] = head.into();
         }
-        (format!("add the {} check", self.what), Request::send(Method::Post, repo.path("/check-runs"), body))
+        (
+            format!("add the {} check", self.what),
+            ApiRequest::send(HttpMethod::Post, repo.path("/check-runs"), body),
+        )
     }
 }
 
 /// The request that brings a check run to what it should be; nothing when it already is.
 pub(super) fn decide(
-    repo: &Repo,
+    repo: &RepoName,
     head: &str,
     present: &[Value],
-    said: &CheckSaid,
-    facts: &Facts,
-) -> Option<(String, Request)> {
+    said: &CheckRunContent,
+    facts: &PublicationFacts,
+) -> Option<(String, ApiRequest)> {
     let own = |run: &&Value| {
         let id = run["external_id"].as_str().unwrap_or_default();
         run["name"] == said.name && id.split(' ').next() == Some(facts.task.as_str())
@@ -108,7 +125,7 @@ pub(super) fn decide(
     Some(match found.and_then(|run| run["id"].as_u64()) {
         Some(id) => {
             let path = repo.path(&format!("/check-runs/{id}"));
-            (format!("update the {} check", said.what), Request::send(Method::Patch, path, body))
+            (format!("update the {} check", said.what), ApiRequest::send(HttpMethod::Patch, path, body))
         }
         None => said.new_request(repo, Some(head), facts),
     })

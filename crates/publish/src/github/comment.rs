@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{Method, Request};
-use crate::facts::Facts;
-use crate::github::hub::Me;
+use crate::api::{ApiRequest, HttpMethod};
+use crate::facts::PublicationFacts;
+use crate::github::hub::ForgeIdentity;
 use crate::marker::Marker;
-use crate::target::Repo;
+use crate::target::RepoName;
 use crate::text::{BODY_LIMIT, Cleaner, cut};
 
 /// What a comment says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct CommentContent<'a> {
     /// `plan`, `ethics` or `summary`.
     pub kind: &'a str,
     /// Its heading.
@@ -23,7 +23,7 @@ pub(super) struct Said<'a> {
 }
 
 /// The comment's text, within the forge's limit.
-pub(super) fn body(said: &Said<'_>, facts: &Facts, clean: &Cleaner) -> String {
+pub(super) fn body(said: &CommentContent<'_>, facts: &PublicationFacts, clean: &Cleaner) -> String {
     let marker = facts.mark(Marker::new("comment").with("kind", said.kind));
     let mut head = format!("### {}\n\n", said.heading);
     if facts.draft {
@@ -37,14 +37,14 @@ pub(super) fn body(said: &Said<'_>, facts: &Facts, clean: &Cleaner) -> String {
 
 /// The request that brings the comment to what it should be; nothing when it already is, with its address.
 pub(super) fn decide(
-    repo: &Repo,
+    repo: &RepoName,
     number: u64,
     present: &[Value],
-    me: &Me,
-    said: &Said<'_>,
-    facts: &Facts,
+    me: &ForgeIdentity,
+    said: &CommentContent<'_>,
+    facts: &PublicationFacts,
     clean: &Cleaner,
-) -> (Option<(String, Request)>, Option<String>) {
+) -> (Option<(String, ApiRequest)>, Option<String>) {
     let ours = present.iter().filter(|comment| me.wrote(&comment["user"])).find_map(|comment| {
         let marker = Marker::find(comment["body"].as_str()?, "comment")?;
         let same = marker.has("task", facts.task.as_str()) && marker.has("kind", said.kind);
@@ -57,13 +57,16 @@ pub(super) fn decide(
         Some((comment, _)) => {
             let id = comment["id"].as_u64().unwrap_or_default();
             let path = repo.path(&format!("/issues/comments/{id}"));
-            Some((format!("update the {} comment", said.kind), Request::send(Method::Patch, path, body())))
+            Some((
+                format!("update the {} comment", said.kind),
+                ApiRequest::send(HttpMethod::Patch, path, body()),
+            ))
         }
         None => {
             let path = repo.path(&format!("/issues/{number}/comments"));
             Some((
                 format!("comment the {} on #{number}", said.kind),
-                Request::send(Method::Post, path, body()),
+                ApiRequest::send(HttpMethod::Post, path, body()),
             ))
         }
     };
@@ -75,8 +78,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn facts(digest: &str) -> Facts {
-        Facts {
+    fn facts(digest: &str) -> PublicationFacts {
+        PublicationFacts {
             run: "r1".into(),
             digest: digest.into(),
             task: "issue-1".parse().unwrap(),
@@ -87,11 +90,11 @@ mod tests {
         }
     }
 
-    const PLAN: Said<'static> =
-        Said { kind: "plan", heading: "Plan", file: "plan.md", text: "# Goal\n\nAsk @octocat." };
+    const PLAN: CommentContent<'static> =
+        CommentContent { kind: "plan", heading: "Plan", file: "plan.md", text: "# Goal\n\nAsk @octocat." };
 
-    fn decided(present: &[Value], me: &Me, digest: &str) -> Option<Request> {
-        let repo: Repo = "o/r".parse().unwrap();
+    fn decided(present: &[Value], me: &ForgeIdentity, digest: &str) -> Option<ApiRequest> {
+        let repo: RepoName = "o/r".parse().unwrap();
         decide(&repo, 1, present, me, &PLAN, &facts(digest), &Cleaner::default())
             .0
             .map(|(_, request)| request)
@@ -99,7 +102,7 @@ mod tests {
 
     #[test]
     fn one_comment_is_made_kept_and_updated() {
-        let me = Me::Login("holon".into());
+        let me = ForgeIdentity::Login("holon".into());
         let made = decided(&[], &me, "d1").unwrap();
         assert_eq!(made.shown(), "POST /repos/o/r/issues/1/comments");
         let text = made.body.unwrap()["body"].as_str().unwrap().to_owned();
@@ -114,14 +117,17 @@ mod tests {
             decided(&[by("mallory", "User")], &me, "d1").unwrap().shown(),
             "POST /repos/o/r/issues/1/comments"
         );
-        assert_eq!(decided(&[by("mallory", "User")], &Me::SomeApp, "d1").unwrap().method, Method::Post);
-        assert_eq!(decided(&[by("some-app[bot]", "Bot")], &Me::SomeApp, "d1"), None);
+        assert_eq!(
+            decided(&[by("mallory", "User")], &ForgeIdentity::SomeApp, "d1").unwrap().method,
+            HttpMethod::Post
+        );
+        assert_eq!(decided(&[by("some-app[bot]", "Bot")], &ForgeIdentity::SomeApp, "d1"), None);
     }
 
     #[test]
     fn a_huge_text_is_cut_to_fit() {
         let text = "word ".repeat(100_000);
-        let long = body(&Said { text: &text, ..PLAN }, &facts("d"), &Cleaner::default());
+        let long = body(&CommentContent { text: &text, ..PLAN }, &facts("d"), &Cleaner::default());
         assert!(long.chars().count() <= BODY_LIMIT);
         assert!(long.contains("plan.md of run r1 has all of it"), "{}", &long[long.len() - 400..]);
         assert!(Marker::find(&long, "comment").is_some());

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::options::Own;
-use crate::api::{Api, Bound, Request, json, pages};
-use crate::error::Error;
-use crate::target::Repo;
+use super::options::OwnAccount;
+use crate::api::{ApiRequest, ForgeApi, PageBound, json, pages};
+use crate::error::PublishError;
+use crate::target::RepoName;
 
 /// Longest list that is read: comments of a pull request, for example.
-const LONGEST: Bound = Bound { entries: 5_000 };
+const LONGEST: PageBound = PageBound { entries: 5_000 };
 
 /// A repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) struct PullFacts {
     pub head_sha: String,
     pub head_ref: String,
     /// Gone when the fork was deleted.
-    pub head_repo: Option<Repo>,
+    pub head_repo: Option<RepoName>,
     pub head_clone_url: Option<String>,
     pub base_ref: String,
     pub open: bool,
@@ -40,7 +40,7 @@ pub(crate) struct PullFacts {
 
 /// What a number names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Thread {
+pub(crate) enum IssueOrPull {
     Issue,
     Pull(Box<PullFacts>),
 }
@@ -49,13 +49,13 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn need(request: &Request, value: &Value, what: &str) -> Result<String, Error> {
+fn need(request: &ApiRequest, value: &Value, what: &str) -> Result<String, PublishError> {
     let found = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    found.ok_or_else(|| Error::Answer { call: request.shown(), why: format!("{what} is missing") })
+    found.ok_or_else(|| PublishError::Answer { call: request.shown(), why: format!("{what} is missing") })
 }
 
-pub(crate) fn repo(api: &mut dyn Api, repo: &Repo) -> Result<RepoFacts, Error> {
-    let request = Request::get(repo.path(""));
+pub(crate) fn repo(api: &mut dyn ForgeApi, repo: &RepoName) -> Result<RepoFacts, PublishError> {
+    let request = ApiRequest::get(repo.path(""));
     let found = json(api, &request)?;
     Ok(RepoFacts {
         default_branch: need(&request, &found["default_branch"], "the default branch")?,
@@ -66,12 +66,13 @@ pub(crate) fn repo(api: &mut dyn Api, repo: &Repo) -> Result<RepoFacts, Error> {
     })
 }
 
-pub(crate) fn pull_of(request: &Request, found: &Value) -> Result<PullFacts, Error> {
+pub(crate) fn pull_of(request: &ApiRequest, found: &Value) -> Result<PullFacts, PublishError> {
     let number = found["number"].as_u64();
     let head = &found["head"];
     let head_repo = head["repo"]["full_name"].as_str().and_then(|name| name.parse().ok());
     Ok(PullFacts {
-        number: number.ok_or_else(|| Error::Answer { call: request.shown(), why: "no number".into() })?,
+        number: number
+            .ok_or_else(|| PublishError::Answer { call: request.shown(), why: "no number".into() })?,
         author: text(&found["user"]["login"]),
         head_sha: need(request, &head["sha"], "the head's commit")?,
         head_ref: need(request, &head["ref"], "the head's branch")?,
@@ -85,35 +86,39 @@ pub(crate) fn pull_of(request: &Request, found: &Value) -> Result<PullFacts, Err
     })
 }
 
-pub(crate) fn pull(api: &mut dyn Api, repo: &Repo, number: u64) -> Result<PullFacts, Error> {
-    let request = Request::get(repo.path(&format!("/pulls/{number}")));
+pub(crate) fn pull(api: &mut dyn ForgeApi, repo: &RepoName, number: u64) -> Result<PullFacts, PublishError> {
+    let request = ApiRequest::get(repo.path(&format!("/pulls/{number}")));
     pull_of(&request, &json(api, &request)?)
 }
 
 /// What a number names. Asked as a pull request first: a token for those may not read issues, and the other way round.
-pub(crate) fn thread(api: &mut dyn Api, repo: &Repo, number: u64) -> Result<Thread, Error> {
+pub(crate) fn thread(
+    api: &mut dyn ForgeApi,
+    repo: &RepoName,
+    number: u64,
+) -> Result<IssueOrPull, PublishError> {
     let refused = match pull(api, repo, number) {
-        Ok(found) => return Ok(Thread::Pull(Box::new(found))),
+        Ok(found) => return Ok(IssueOrPull::Pull(Box::new(found))),
         Err(error) if matches!(error.status(), Some(403 | 404)) => error,
         Err(error) => return Err(error),
     };
-    let issue = json(api, &Request::get(repo.path(&format!("/issues/{number}"))))?;
+    let issue = json(api, &ApiRequest::get(repo.path(&format!("/issues/{number}"))))?;
     if issue["pull_request"].is_object() {
         return Err(refused);
     }
-    Ok(Thread::Issue)
+    Ok(IssueOrPull::Issue)
 }
 
 /// Who we are on the forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Me {
+pub(crate) enum ForgeIdentity {
     /// This account.
     Login(String),
     /// Some App: its tokens cannot ask who they are, and no outsider can write as one.
     SomeApp,
 }
 
-impl Me {
+impl ForgeIdentity {
     /// Whether something was written by us.
     pub(crate) fn wrote(&self, user: &Value) -> bool {
         match self {
@@ -123,23 +128,27 @@ impl Me {
     }
 }
 
-pub(crate) fn me(api: &mut dyn Api, own: &Own) -> Result<Me, Error> {
-    if let Own::Login(login) = own {
-        return Ok(Me::Login(login.clone()));
+pub(crate) fn me(api: &mut dyn ForgeApi, own: &OwnAccount) -> Result<ForgeIdentity, PublishError> {
+    if let OwnAccount::Login(login) = own {
+        return Ok(ForgeIdentity::Login(login.clone()));
     }
-    match json(api, &Request::get("/user")) {
-        Ok(found) => Ok(Me::Login(text(&found["login"]))),
-        Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(Me::SomeApp),
+    match json(api, &ApiRequest::get("/user")) {
+        Ok(found) => Ok(ForgeIdentity::Login(text(&found["login"]))),
+        Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(ForgeIdentity::SomeApp),
         Err(error) => Err(error),
     }
 }
 
 /// Every entry of a list.
-pub(crate) fn list(api: &mut dyn Api, path: String) -> Result<Vec<Value>, Error> {
-    Ok(pages(api, Request::get(path), None, LONGEST)?.entries)
+pub(crate) fn list(api: &mut dyn ForgeApi, path: String) -> Result<Vec<Value>, PublishError> {
+    Ok(pages(api, ApiRequest::get(path), None, LONGEST)?.entries)
 }
 
 /// Every entry of a list that stands in a field.
-pub(crate) fn list_in(api: &mut dyn Api, request: Request, field: &str) -> Result<Vec<Value>, Error> {
+pub(crate) fn list_in(
+    api: &mut dyn ForgeApi,
+    request: ApiRequest,
+    field: &str,
+) -> Result<Vec<Value>, PublishError> {
     Ok(pages(api, request, Some(field), LONGEST)?.entries)
 }

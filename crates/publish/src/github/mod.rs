@@ -3,44 +3,44 @@
 //! Each part is decided from the output and from what GitHub holds, and carried out afterwards. Nothing is remembered
 //! between runs but what stands on GitHub itself.
 
-mod carry;
 mod check;
 mod comment;
+mod execute;
 pub(crate) mod hub;
-mod judge;
 mod options;
 mod pull;
+mod pull_review;
 mod report;
 mod words;
 
 use std::path::Path;
 
-use holon_core::artifact::{ethics::Ethics, review::Review};
+use holon_core::artifact::{ethics::EthicsReport, review::ReviewReport};
 use holon_core::ids::TaskId;
 use holon_core::redact::Redactor;
 use holon_core::secrets;
 use holon_git::Git;
 
-use crate::api::{Api, Reach, Request};
-use crate::error::Error;
-use crate::facts::Facts;
-use crate::folder::Output;
+use crate::api::{ApiBase, ApiRequest, ForgeApi};
+use crate::error::PublishError;
+use crate::facts::PublicationFacts;
+use crate::folder::VerifiedOutput;
 use crate::text::Cleaner;
-use crate::token::Token;
-use carry::{Action, Decision, carry};
-use hub::{Me, RepoFacts, Thread};
+use crate::token::ForgeToken;
+use execute::{PartDecision, PublishAction, carry};
+use hub::{ForgeIdentity, IssueOrPull, RepoFacts};
 
-pub use options::{EthicsAs, Options, Own, Part, PolicyVerdict};
-pub use report::{Call, Outcome, PartReport, Report, Step};
+pub use options::{EthicsAs, OwnAccount, PublishOptions, PublishPart, PublishPolicyVerdict};
+pub use report::{PartReport, PublishCall, PublishOutcome, PublishReport, PublishStep};
 
 /// What publishing works with.
-pub struct Tools<'a> {
+pub struct PublishTools<'a> {
     /// The forge.
-    pub api: &'a mut dyn Api,
+    pub api: &'a mut dyn ForgeApi,
     /// Where it is, which decides where the token may go.
-    pub reach: &'a Reach,
+    pub reach: &'a ApiBase,
     /// The token for git.
-    pub token: Option<Token>,
+    pub token: Option<ForgeToken>,
     /// Git.
     pub git: &'a Git,
     /// A place for temporary files.
@@ -52,21 +52,36 @@ pub struct Tools<'a> {
 }
 
 /// Publishes what an output holds; an error means that nothing was begun, a failed part is in the report.
-pub fn publish(output: &Output, options: &Options, tools: &mut Tools<'_>) -> Result<Report, Error> {
+pub fn publish(
+    output: &VerifiedOutput,
+    options: &PublishOptions,
+    tools: &mut PublishTools<'_>,
+) -> Result<PublishReport, PublishError> {
     let ready = output.gate(options.draft_needs_human)?;
     let clean = Cleaner::new(tools.redactor.clone());
     let parts = parts(output, options)?;
     let target = &options.target;
     let repo = hub::repo(tools.api, &target.repo)?;
     if repo.archived {
-        return Err(Error::usage(format!("{} is archived", target.repo), "nothing can be published there"));
+        return Err(PublishError::usage(
+            format!("{} is archived", target.repo),
+            "nothing can be published there",
+        ));
     }
     let thread = target.number.map(|number| hub::thread(tools.api, &target.repo, number)).transpose()?;
     let task = task(output, options, thread.as_ref())?;
-    let facts = Facts::of(output, task, ready, &clean);
-    let mut run =
-        Run { output, options, clean: &clean, facts: &facts, repo: &repo, thread, me: None, opened: None };
-    let mut report = Report {
+    let facts = PublicationFacts::of(output, task, ready, &clean);
+    let mut run = Publication {
+        output,
+        options,
+        clean: &clean,
+        facts: &facts,
+        repo: &repo,
+        thread,
+        me: None,
+        opened: None,
+    };
+    let mut report = PublishReport {
         run: facts.run.clone(),
         target: target.to_string(),
         task: facts.task.to_string(),
@@ -80,44 +95,51 @@ pub fn publish(output: &Output, options: &Options, tools: &mut Tools<'_>) -> Res
 }
 
 /// What to publish: what was asked for, or everything there is.
-fn parts(output: &Output, options: &Options) -> Result<Vec<Part>, Error> {
-    let file = |part: Part| match part {
-        Part::Pull => "diff.patch",
-        Part::Review => "review.json",
-        Part::Plan => "plan.md",
-        Part::Ethics => "ethics.json",
-        Part::Summary | Part::Policy => "summary.md",
+fn parts(output: &VerifiedOutput, options: &PublishOptions) -> Result<Vec<PublishPart>, PublishError> {
+    let file = |part: PublishPart| match part {
+        PublishPart::Pull => "diff.patch",
+        PublishPart::Review => "review.json",
+        PublishPart::Plan => "plan.md",
+        PublishPart::Ethics => "ethics.json",
+        PublishPart::Summary | PublishPart::Policy => "summary.md",
     };
-    let has = |part: &Part| output.bytes(file(*part)).is_some();
+    let has = |part: &PublishPart| output.bytes(file(*part)).is_some();
     if let Some(part) = options.only.iter().find(|part| !has(part)) {
         let message = format!("run {} left no valid {}", output.run(), file(*part));
-        return Err(Error::usage(message, "leave --only out to publish what there is"));
+        return Err(PublishError::usage(message, "leave --only out to publish what there is"));
     }
     let mut parts = options.only.clone();
     if parts.is_empty() {
-        parts = [Part::Pull, Part::Review, Part::Plan, Part::Ethics].into_iter().filter(has).collect();
-        if parts.is_empty() && has(&Part::Summary) {
-            parts.push(Part::Summary);
+        parts = [PublishPart::Pull, PublishPart::Review, PublishPart::Plan, PublishPart::Ethics]
+            .into_iter()
+            .filter(has)
+            .collect();
+        if parts.is_empty() && has(&PublishPart::Summary) {
+            parts.push(PublishPart::Summary);
         }
     }
-    parts.retain(|part| *part != Part::Policy);
+    parts.retain(|part| *part != PublishPart::Policy);
     // Whatever else goes out, it goes out with what the policy says.
-    parts.extend(options.policy.as_ref().map(|_| Part::Policy));
+    parts.extend(options.policy.as_ref().map(|_| PublishPart::Policy));
     parts.sort();
     parts.dedup();
     if parts.is_empty() {
-        return Err(Error::folder(output.dir(), "there is nothing in it that can be published"));
+        return Err(PublishError::folder(output.dir(), "there is nothing in it that can be published"));
     }
     Ok(parts)
 }
 
 /// The task's name: given, else from the number, else from the run.
-fn task(output: &Output, options: &Options, thread: Option<&Thread>) -> Result<TaskId, Error> {
+fn task(
+    output: &VerifiedOutput,
+    options: &PublishOptions,
+    thread: Option<&IssueOrPull>,
+) -> Result<TaskId, PublishError> {
     if let Some(task) = &options.task {
         // What git takes for the end of a branch's name.
         let text = task.as_str();
         if text.ends_with(['.', '-']) || text.ends_with(".lock") || text.contains("..") {
-            return Err(Error::usage(
+            return Err(PublishError::usage(
                 format!("task `{text}` cannot name a branch"),
                 "use letters, digits and dashes",
             ));
@@ -125,42 +147,42 @@ fn task(output: &Output, options: &Options, thread: Option<&Thread>) -> Result<T
         return Ok(task.clone());
     }
     let name = match (options.target.number, thread) {
-        (Some(number), Some(Thread::Pull(_))) => format!("pr-{number}"),
+        (Some(number), Some(IssueOrPull::Pull(_))) => format!("pr-{number}"),
         (Some(number), _) => format!("issue-{number}"),
         (None, _) => output.run().to_owned(),
     };
-    name.parse().map_err(|e| Error::usage(format!("{e}"), "name the task with --task"))
+    name.parse().map_err(|e| PublishError::usage(format!("{e}"), "name the task with --task"))
 }
 
 /// One publication in progress.
-struct Run<'a> {
-    output: &'a Output,
-    options: &'a Options,
+struct Publication<'a> {
+    output: &'a VerifiedOutput,
+    options: &'a PublishOptions,
     clean: &'a Cleaner,
-    facts: &'a Facts,
+    facts: &'a PublicationFacts,
     repo: &'a RepoFacts,
-    thread: Option<Thread>,
-    me: Option<Me>,
+    thread: Option<IssueOrPull>,
+    me: Option<ForgeIdentity>,
     /// The pull request that was opened for the patch: number and head.
     opened: Option<(u64, String)>,
 }
 
-impl Run<'_> {
-    fn part(&mut self, part: Part, tools: &mut Tools<'_>) -> PartReport {
+impl Publication<'_> {
+    fn part(&mut self, part: PublishPart, tools: &mut PublishTools<'_>) -> PartReport {
         let done = match part {
-            Part::Pull => self.pull(tools),
-            Part::Review => self.review(tools),
-            Part::Plan => self.comment(tools, Part::Plan, "Plan", "plan.md"),
-            Part::Summary => self.comment(tools, Part::Summary, "Summary", "summary.md"),
-            Part::Ethics => self.ethics(tools),
-            Part::Policy => self.policy(tools),
+            PublishPart::Pull => self.pull(tools),
+            PublishPart::Review => self.review(tools),
+            PublishPart::Plan => self.comment(tools, PublishPart::Plan, "Plan", "plan.md"),
+            PublishPart::Summary => self.comment(tools, PublishPart::Summary, "Summary", "summary.md"),
+            PublishPart::Ethics => self.ethics(tools),
+            PublishPart::Policy => self.policy(tools),
         };
         done.unwrap_or_else(|error| PartReport::new(part.name()).fail(&error))
     }
 
     fn pull_facts(&self) -> Option<&hub::PullFacts> {
         match &self.thread {
-            Some(Thread::Pull(pull)) => Some(pull),
+            Some(IssueOrPull::Pull(pull)) => Some(pull),
             _ => None,
         }
     }
@@ -170,23 +192,23 @@ impl Run<'_> {
         self.options.target.number.or(self.opened.as_ref().map(|(number, _)| *number))
     }
 
-    fn me(&mut self, tools: &mut Tools<'_>) -> Result<Me, Error> {
+    fn me(&mut self, tools: &mut PublishTools<'_>) -> Result<ForgeIdentity, PublishError> {
         if self.me.is_none() {
             self.me = Some(hub::me(tools.api, &self.options.own)?);
         }
-        Ok(self.me.clone().unwrap_or(Me::SomeApp))
+        Ok(self.me.clone().unwrap_or(ForgeIdentity::SomeApp))
     }
 
-    fn pull(&mut self, tools: &mut Tools<'_>) -> Result<PartReport, Error> {
-        let name = Part::Pull.name();
+    fn pull(&mut self, tools: &mut PublishTools<'_>) -> Result<PartReport, PublishError> {
+        let name = PublishPart::Pull.name();
         let patch = self.output.bytes("diff.patch").unwrap_or_default();
         if patch.is_empty() || self.output.manifest().no_changes {
             return Ok(PartReport::skipped(name, "the run changed nothing"));
         }
         if let Some(hit) = secrets::scan_added_lines_with(&tools.redactor, patch).into_iter().next() {
-            return Err(Error::Secret { path: hit.path, line: hit.line, rule: hit.rule });
+            return Err(PublishError::Secret { path: hit.path, line: hit.line, rule: hit.rule });
         }
-        let ask = pull::Ask {
+        let ask = pull::PullContext {
             output: self.output,
             options: self.options,
             facts: self.facts,
@@ -201,19 +223,19 @@ impl Run<'_> {
         Ok(report)
     }
 
-    fn review(&mut self, tools: &mut Tools<'_>) -> Result<PartReport, Error> {
-        let name = Part::Review.name();
-        let Some(review) = self.output.json::<Review>("review.json")? else {
+    fn review(&mut self, tools: &mut PublishTools<'_>) -> Result<PartReport, PublishError> {
+        let name = PublishPart::Review.name();
+        let Some(review) = self.output.json::<ReviewReport>("review.json")? else {
             return Ok(PartReport::skipped(name, "there is no review.json"));
         };
         let Some(number) = self.pull_facts().map(|pull| pull.number) else {
-            return Err(Error::usage(
+            return Err(PublishError::usage(
                 "a review needs a pull request",
                 "name one as OWNER/REPO#NUMBER, or use `holon publish summary`, `sarif`, `junit` or `markdown`",
             ));
         };
         let me = self.me(tools)?;
-        let ask = judge::Ask {
+        let ask = pull_review::PullReviewContext {
             output: self.output,
             review: &review,
             options: self.options,
@@ -224,57 +246,58 @@ impl Run<'_> {
             number,
         };
         Ok(carry(tools, self.options.dry_run, PartReport::new(name), |tools, before| {
-            judge::decide(&ask, tools, before)
+            pull_review::decide(&ask, tools, before)
         })
         .0)
     }
 
     fn comment(
         &mut self,
-        tools: &mut Tools<'_>,
-        part: Part,
+        tools: &mut PublishTools<'_>,
+        part: PublishPart,
         heading: &str,
         file: &str,
-    ) -> Result<PartReport, Error> {
+    ) -> Result<PartReport, PublishError> {
         let text = self.output.text(file).unwrap_or_default();
         self.comment_saying(tools, part, heading, (file, &text))
     }
 
     fn comment_saying(
         &mut self,
-        tools: &mut Tools<'_>,
-        part: Part,
+        tools: &mut PublishTools<'_>,
+        part: PublishPart,
         heading: &str,
         (file, text): (&str, &str),
-    ) -> Result<PartReport, Error> {
+    ) -> Result<PartReport, PublishError> {
         let Some(number) = self.number() else {
             let why = "no issue or pull request is given to comment on; `holon publish summary` writes a job summary";
             return Ok(PartReport::skipped(part.name(), why));
         };
         let me = self.me(tools)?;
-        let said = comment::Said { kind: part.name(), heading, file, text };
+        let said = comment::CommentContent { kind: part.name(), heading, file, text };
         let (repo, facts, clean) = (&self.options.target.repo, self.facts, self.clean);
-        let decide = |tools: &mut Tools<'_>| {
+        let decide = |tools: &mut PublishTools<'_>| {
             let present = hub::list(tools.api, repo.path(&format!("/issues/{number}/comments")))?;
             let (request, url) = comment::decide(repo, number, &present, &me, &said, facts, clean);
-            let actions = request.into_iter().map(|(what, request)| Action::Call(what, request)).collect();
-            Ok(Decision { actions, url, ..Decision::default() })
+            let actions =
+                request.into_iter().map(|(what, request)| PublishAction::Call(what, request)).collect();
+            Ok(PartDecision { actions, url, ..PartDecision::default() })
         };
         Ok(carry(tools, self.options.dry_run, PartReport::new(part.name()), |tools, _| decide(tools)).0)
     }
 
-    fn ethics(&mut self, tools: &mut Tools<'_>) -> Result<PartReport, Error> {
-        let Some(ethics) = self.output.json::<Ethics>("ethics.json")? else {
-            return Ok(PartReport::skipped(Part::Ethics.name(), "there is no ethics.json"));
+    fn ethics(&mut self, tools: &mut PublishTools<'_>) -> Result<PartReport, PublishError> {
+        let Some(ethics) = self.output.json::<EthicsReport>("ethics.json")? else {
+            return Ok(PartReport::skipped(PublishPart::Ethics.name(), "there is no ethics.json"));
         };
         let head = self.head();
         let file = if self.output.bytes("ethics.md").is_some() { "ethics.md" } else { "ethics.json" };
         let head = match (head, self.options.ethics) {
             (_, EthicsAs::Comment) | (None, EthicsAs::Auto) => {
-                return self.comment(tools, Part::Ethics, "Ethics report", file);
+                return self.comment(tools, PublishPart::Ethics, "Ethics report", file);
             }
             (None, EthicsAs::Check) => {
-                return Err(Error::usage(
+                return Err(PublishError::usage(
                     "a check run needs a pull request",
                     "name one as OWNER/REPO#NUMBER",
                 ));
@@ -282,30 +305,34 @@ impl Run<'_> {
             (Some(head), _) => head,
         };
         let text = self.output.text("ethics.md").unwrap_or_else(|| ethics.approval_justification.clone());
-        let said = check::CheckSaid::of_ethics(&ethics, &text, self.facts, self.clean);
-        let (report, refused) = self.check_run(tools, Part::Ethics, &head, &said);
+        let said = check::CheckRunContent::of_ethics(&ethics, &text, self.facts, self.clean);
+        let (report, refused) = self.check_run(tools, PublishPart::Ethics, &head, &said);
         if refused && self.options.ethics == EthicsAs::Auto {
-            let mut report = self.comment(tools, Part::Ethics, "Ethics report", file)?;
+            let mut report = self.comment(tools, PublishPart::Ethics, "Ethics report", file)?;
             report.notes.push("the token may not make check runs, so it is a comment".into());
             return Ok(report);
         }
         Ok(report)
     }
 
-    fn policy(&mut self, tools: &mut Tools<'_>) -> Result<PartReport, Error> {
-        let name = Part::Policy.name();
+    fn policy(&mut self, tools: &mut PublishTools<'_>) -> Result<PartReport, PublishError> {
+        let name = PublishPart::Policy.name();
         let Some(verdict) = &self.options.policy else {
             return Ok(PartReport::skipped(name, "no policy is given"));
         };
-        let said = check::CheckSaid::of_policy(verdict, self.facts, self.clean);
+        let said = check::CheckRunContent::of_policy(verdict, self.facts, self.clean);
         let mut report = match self.head() {
             Some(head) => {
-                let (report, refused) = self.check_run(tools, Part::Policy, &head, &said);
+                let (report, refused) = self.check_run(tools, PublishPart::Policy, &head, &said);
                 match refused {
                     true => {
                         let text = format!("{}\n\n{}", said.title, said.text);
-                        let mut report =
-                            self.comment_saying(tools, Part::Policy, "Policy", ("`holon verify`", &text))?;
+                        let mut report = self.comment_saying(
+                            tools,
+                            PublishPart::Policy,
+                            "Policy",
+                            ("`holon verify`", &text),
+                        )?;
                         report.notes.push("the token may not make check runs, so it is a comment".into());
                         report
                     }
@@ -315,9 +342,9 @@ impl Run<'_> {
             // The pull request is yet to be opened.
             None if self.options.dry_run => {
                 let (what, request) = said.new_request(&self.options.target.repo, None, self.facts);
-                let decision = || Decision {
-                    actions: vec![Action::Call(what.clone(), request.clone())],
-                    ..Decision::default()
+                let decision = || PartDecision {
+                    actions: vec![PublishAction::Call(what.clone(), request.clone())],
+                    ..PartDecision::default()
                 };
                 carry(tools, true, PartReport::new(name), |_, _| Ok(decision())).0
             }
@@ -337,21 +364,22 @@ impl Run<'_> {
     /// everyone may say the same in a comment.
     fn check_run(
         &self,
-        tools: &mut Tools<'_>,
-        part: Part,
+        tools: &mut PublishTools<'_>,
+        part: PublishPart,
         head: &str,
-        said: &check::CheckSaid,
+        said: &check::CheckRunContent,
     ) -> (PartReport, bool) {
         let (repo, facts) = (&self.options.target.repo, self.facts);
         let mut forbidden = false;
         let (report, _) = carry(tools, self.options.dry_run, PartReport::new(part.name()), |tools, _| {
-            let request = Request::get(repo.path(&format!("/commits/{head}/check-runs")));
+            let request = ApiRequest::get(repo.path(&format!("/commits/{head}/check-runs")));
             let request = request.query("check_name", said.name).query("filter", "all");
             let present = hub::list_in(tools.api, request, "check_runs");
             forbidden = present.as_ref().is_err_and(|error| error.status() == Some(403));
             let request = check::decide(repo, head, &present?, said, facts);
-            let actions = request.into_iter().map(|(what, request)| Action::Call(what, request)).collect();
-            Ok(Decision { actions, ..Decision::default() })
+            let actions =
+                request.into_iter().map(|(what, request)| PublishAction::Call(what, request)).collect();
+            Ok(PartDecision { actions, ..PartDecision::default() })
         });
         let refused = forbidden || report.error.as_deref().is_some_and(|error| error.contains("(403)"));
         (report, refused)

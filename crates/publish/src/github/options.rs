@@ -2,12 +2,12 @@
 
 use holon_core::ids::TaskId;
 
-use crate::review::Verdicts;
-use crate::target::{Repo, Target};
+use crate::review::VerdictReach;
+use crate::target::{PublishTarget, RepoName};
 
 /// One thing an output can become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum PublishPart {
     /// diff.patch as branch and pull request.
     Pull,
     /// review.json as a pull request review.
@@ -22,7 +22,7 @@ pub enum Part {
     Policy,
 }
 
-impl Part {
+impl PublishPart {
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Part {
 
 /// Who the publisher is, so that only its own marks count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Own {
+pub enum OwnAccount {
     /// This account.
     Login(String),
     /// Not known yet: the forge is asked.
@@ -59,7 +59,7 @@ pub enum EthicsAs {
 
 /// What a team's policy says about an output and the statement that goes along with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PolicyVerdict {
+pub struct PublishPolicyVerdict {
     /// The policy, by its name or file.
     pub policy: String,
     /// Who signed the statement, of those that count.
@@ -68,7 +68,7 @@ pub struct PolicyVerdict {
     pub against: Vec<String>,
 }
 
-impl PolicyVerdict {
+impl PublishPolicyVerdict {
     /// Whether no rule is broken.
     pub fn satisfied(&self) -> bool {
         self.against.is_empty()
@@ -77,17 +77,17 @@ impl PolicyVerdict {
 
 /// Everything a caller decides.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct PublishOptions {
     /// The repository, and maybe an issue or pull request.
-    pub target: Target,
+    pub target: PublishTarget,
     /// Only these; empty for everything the output holds.
-    pub only: Vec<Part>,
+    pub only: Vec<PublishPart>,
     /// The name of the work, which names the branch `holon/TASK`; made from the number or the run when not given.
     pub task: Option<TaskId>,
     /// The branch a pull request goes to; the repository's default one when not given.
     pub base: Option<String>,
     /// The repository to push to, when it is not the target's own.
-    pub push_to: Option<Repo>,
+    pub push_to: Option<RepoName>,
     /// Add the change to the target pull request's own branch instead of opening one.
     pub into_pull: bool,
     /// The title of a pull request; the first line of summary.md when not given.
@@ -103,22 +103,22 @@ pub struct Options {
     /// The most findings posted at once.
     pub limit: usize,
     /// How far a verdict goes.
-    pub verdicts: Verdicts,
+    pub verdicts: VerdictReach,
     /// Where an ethics report goes.
     pub ethics: EthicsAs,
     /// Who publishes.
-    pub own: Own,
+    pub own: OwnAccount,
     /// A signed statement about the output, which goes along with its pull request.
     pub statement: Option<String>,
     /// What a policy says, which becomes the check `holon/policy`.
-    pub policy: Option<PolicyVerdict>,
+    pub policy: Option<PublishPolicyVerdict>,
     /// Say what would be done and change nothing.
     pub dry_run: bool,
 }
 
-impl Options {
+impl PublishOptions {
     /// The defaults for a target.
-    pub fn new(target: Target) -> Self {
+    pub fn new(target: PublishTarget) -> Self {
         Self {
             target,
             only: Vec::new(),
@@ -132,9 +132,9 @@ impl Options {
             draft_needs_human: false,
             draft: false,
             limit: 50,
-            verdicts: Verdicts::default(),
+            verdicts: VerdictReach::default(),
             ethics: EthicsAs::default(),
-            own: Own::Ask,
+            own: OwnAccount::Ask,
             statement: None,
             policy: None,
             dry_run: false,

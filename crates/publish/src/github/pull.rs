@@ -4,25 +4,25 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::carry::{Action, Decision};
+use super::execute::{PartDecision, PublishAction};
 use super::hub::{self, PullFacts, RepoFacts};
-use super::{Tools, words};
-use crate::api::{Bound, Method, Request, pages};
-use crate::branch::{Bench, Commit, Remote, Stamp, Standing, standing};
-use crate::error::Error;
-use crate::facts::Facts;
-use crate::folder::Output;
-use crate::github::options::Options;
+use super::{PublishTools, words};
+use crate::api::{ApiRequest, HttpMethod, PageBound, pages};
+use crate::branch::{BranchStatus, CommitDraft, CommitStamp, GitRemote, GitWorkbench, standing};
+use crate::error::PublishError;
+use crate::facts::PublicationFacts;
+use crate::folder::VerifiedOutput;
+use crate::github::options::PublishOptions;
 use crate::marker::Marker;
-use crate::target::Repo;
+use crate::target::RepoName;
 use crate::text::Cleaner;
 
 /// Everything the decision needs that does not change while it is made.
 #[derive(Debug)]
-pub(super) struct Ask<'a> {
-    pub output: &'a Output,
-    pub options: &'a Options,
-    pub facts: &'a Facts,
+pub(super) struct PullContext<'a> {
+    pub output: &'a VerifiedOutput,
+    pub options: &'a PublishOptions,
+    pub facts: &'a PublicationFacts,
     pub clean: &'a Cleaner,
     pub repo: &'a RepoFacts,
     /// The target, when it is a pull request.
@@ -31,9 +31,9 @@ pub(super) struct Ask<'a> {
 }
 
 /// Where the change goes.
-struct Way {
+struct PullRoute {
     /// The repository that is pushed to.
-    repo: Repo,
+    repo: RepoName,
     clone_url: String,
     branch: String,
     /// The branch the change is put on.
@@ -44,7 +44,10 @@ struct Way {
     opens: bool,
 }
 
-pub(super) fn decide(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Decision, Error> {
+pub(super) fn decide(
+    ask: &PullContext<'_>,
+    tools: &mut PublishTools<'_>,
+) -> Result<PartDecision, PublishError> {
     let way = way(ask, tools)?;
     let title = words::title(
         ask.options.title.as_deref(),
@@ -52,7 +55,7 @@ pub(super) fn decide(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Decision, E
         &ask.output.manifest().mode,
         ask.clean,
     );
-    let mut decision = Decision::default();
+    let mut decision = PartDecision::default();
     decision.actions.extend(push(ask, tools, &way, &title)?);
     if way.opens {
         open(ask, tools, &way, &title, &mut decision)?;
@@ -62,20 +65,23 @@ pub(super) fn decide(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Decision, E
     Ok(decision)
 }
 
-fn way(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Way, Error> {
+fn way(ask: &PullContext<'_>, tools: &mut PublishTools<'_>) -> Result<PullRoute, PublishError> {
     let target = &ask.options.target;
     let branch = format!("holon/{}", ask.facts.task);
     if ask.options.into_pull {
         let pull = ask.pull.ok_or_else(|| {
-            Error::usage("there is no pull request to add the change to", "name it as OWNER/REPO#NUMBER")
+            PublishError::usage(
+                "there is no pull request to add the change to",
+                "name it as OWNER/REPO#NUMBER",
+            )
         })?;
         let (Some(repo), Some(url)) = (pull.head_repo.clone(), pull.head_clone_url.clone()) else {
-            return Err(Error::usage(
+            return Err(PublishError::usage(
                 "the repository of the pull request is gone",
                 "open a new one, without --into-pull",
             ));
         };
-        return Ok(Way {
+        return Ok(PullRoute {
             repo,
             onto: pull.head_ref.clone(),
             onto_url: url.clone(),
@@ -88,7 +94,7 @@ fn way(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Way, Error> {
         (Some(base), _) => base.clone(),
         (None, Some(pull)) if pull.head_repo.as_ref() == Some(&target.repo) => pull.head_ref.clone(),
         (None, Some(_)) => {
-            return Err(Error::usage(
+            return Err(PublishError::usage(
                 "the pull request comes from another repository, so no pull request can be opened onto its branch",
                 "add the change to it with --into-pull, or choose a branch with --base",
             ));
@@ -98,7 +104,7 @@ fn way(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Way, Error> {
     let (repo, clone_url) = match &ask.options.push_to {
         Some(fork) if *fork != target.repo => (fork.clone(), hub::repo(tools.api, fork)?.clone_url),
         _ if ask.repo.may_push == Some(false) => {
-            return Err(Error::usage(
+            return Err(PublishError::usage(
                 format!("the token may not push to {}", target.repo),
                 "push to a fork with --push-to OWNER/REPO, or use a token that may write contents",
             ));
@@ -106,33 +112,41 @@ fn way(ask: &Ask<'_>, tools: &mut Tools<'_>) -> Result<Way, Error> {
         _ => (target.repo.clone(), ask.repo.clone_url.clone()),
     };
     if branch == base {
-        return Err(Error::usage(
+        return Err(PublishError::usage(
             format!("{branch} cannot be put onto itself"),
             "choose another --task or --base",
         ));
     }
-    Ok(Way { repo, clone_url, branch, onto: base, onto_url: ask.repo.clone_url.clone(), opens: true })
+    Ok(PullRoute { repo, clone_url, branch, onto: base, onto_url: ask.repo.clone_url.clone(), opens: true })
 }
 
-fn remote(tools: &Tools<'_>, url: &str) -> Remote {
+fn remote(tools: &PublishTools<'_>, url: &str) -> GitRemote {
     let token = tools.token.clone().filter(|_| tools.reach.owns(url));
-    Remote { url: url.to_owned(), token, network: tools.network.clone() }
+    GitRemote { url: url.to_owned(), token, network: tools.network.clone() }
 }
 
 /// The push that brings the branch to this output; nothing when it is there.
-fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Option<Action>, Error> {
-    let bench = Bench::new(tools.git.clone(), tools.temp)?;
+fn push(
+    ask: &PullContext<'_>,
+    tools: &PublishTools<'_>,
+    way: &PullRoute,
+    title: &str,
+) -> Result<Option<PublishAction>, PublishError> {
+    let bench = GitWorkbench::new(tools.git.clone(), tools.temp)?;
     let (source, sink) = (remote(tools, &way.onto_url), remote(tools, &way.clone_url));
     let (onto, tip) = tips(&bench, &source, &sink, way)?;
     let Some(onto) = onto else {
-        return Err(Error::usage(format!("there is no branch {}", way.onto), "choose one with --base"));
+        return Err(PublishError::usage(
+            format!("there is no branch {}", way.onto),
+            "choose one with --base",
+        ));
     };
     if let Some(tip) = &tip {
         bench.fetch(&sink, &[tip])?;
         match standing(Some(&bench.look(tip)?), ask.facts) {
-            Standing::Current(_) => return Ok(None),
-            Standing::Foreign(commit, why) if way.opens => {
-                return Err(Error::Foreign { branch: way.branch.clone(), commit, why });
+            BranchStatus::Current(_) => return Ok(None),
+            BranchStatus::Foreign(commit, why) if way.opens => {
+                return Err(PublishError::Foreign { branch: way.branch.clone(), commit, why });
             }
             // On someone's own branch the change goes on top of what is there.
             _ => {}
@@ -143,13 +157,13 @@ fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Opti
         Ok(tree) => tree,
         Err(conflicts) => {
             let onto = format!("{} ({})", way.onto, onto.chars().take(12).collect::<String>());
-            return Err(Error::Conflicts { onto, conflicts });
+            return Err(PublishError::Conflicts { onto, conflicts });
         }
     };
-    let stamp = Stamp::new(ask.facts, &onto, &tree);
+    let stamp = CommitStamp::new(ask.facts, &onto, &tree);
     let manifest = ask.output.manifest();
     let (name, email) = ask.options.author.clone().unwrap_or_else(|| identity(ask));
-    let commit = bench.commit(&Commit {
+    let commit = bench.commit(&CommitDraft {
         tree: &tree,
         parent: &onto,
         message: &words::message(title, ask.facts, &stamp),
@@ -157,7 +171,7 @@ fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Opti
         email: &email,
         date: &words::date(&manifest.started_at),
     })?;
-    Ok(Some(Action::Push {
+    Ok(Some(PublishAction::Push {
         bench: Rc::new(bench),
         remote: sink,
         commit,
@@ -168,11 +182,11 @@ fn push(ask: &Ask<'_>, tools: &Tools<'_>, way: &Way, title: &str) -> Result<Opti
 
 /// Where the branch to build on and the branch to push to are now.
 fn tips(
-    bench: &Bench,
-    source: &Remote,
-    sink: &Remote,
-    way: &Way,
-) -> Result<(Option<String>, Option<String>), Error> {
+    bench: &GitWorkbench,
+    source: &GitRemote,
+    sink: &GitRemote,
+    way: &PullRoute,
+) -> Result<(Option<String>, Option<String>), PublishError> {
     if source.url == sink.url {
         let found = bench.branches(source, &[&way.onto, &way.branch])?;
         return Ok((found.get(&way.onto).cloned(), found.get(&way.branch).cloned()));
@@ -182,7 +196,7 @@ fn tips(
 }
 
 /// The run's own identity; `.invalid` is a domain nobody can have.
-fn identity(ask: &Ask<'_>) -> (String, String) {
+fn identity(ask: &PullContext<'_>) -> (String, String) {
     let agent: String = ask
         .output
         .manifest()
@@ -197,7 +211,12 @@ fn identity(ask: &Ask<'_>) -> (String, String) {
 }
 
 /// Fetches the commit to build on, and the one the run saw: merging needs its files.
-fn fetch_all(bench: &Bench, source: &Remote, ask: &Ask<'_>, onto: &str) -> Result<(), Error> {
+fn fetch_all(
+    bench: &GitWorkbench,
+    source: &GitRemote,
+    ask: &PullContext<'_>,
+    onto: &str,
+) -> Result<(), PublishError> {
     if !bench.has(onto) {
         bench.fetch(source, &[onto])?;
     }
@@ -212,16 +231,16 @@ fn fetch_all(bench: &Bench, source: &Remote, ask: &Ask<'_>, onto: &str) -> Resul
 
 /// Finds, makes or updates the one pull request.
 fn open(
-    ask: &Ask<'_>,
-    tools: &mut Tools<'_>,
-    way: &Way,
+    ask: &PullContext<'_>,
+    tools: &mut PublishTools<'_>,
+    way: &PullRoute,
     title: &str,
-    decision: &mut Decision,
-) -> Result<(), Error> {
+    decision: &mut PartDecision,
+) -> Result<(), PublishError> {
     let target = &ask.options.target.repo;
     let head = format!("{}:{}", way.repo.owner, way.branch);
-    let request = Request::get(target.path("/pulls")).query("head", head.clone()).query("state", "all");
-    let found = pages(tools.api, request, None, Bound { entries: 300 })?.entries;
+    let request = ApiRequest::get(target.path("/pulls")).query("head", head.clone()).query("state", "all");
+    let found = pages(tools.api, request, None, PageBound { entries: 300 })?.entries;
     let ours = |pull: &&Value| {
         let repo = pull["head"]["repo"]["full_name"].as_str().unwrap_or_default();
         pull["head"]["ref"] == way.branch.as_str() && repo.eq_ignore_ascii_case(&way.repo.to_string())
@@ -240,7 +259,7 @@ fn open(
     );
     if let Some(pull) = ours.iter().find(|pull| pull["state"] == "open") {
         decision.url = url(pull);
-        let pushed = decision.actions.iter().find_map(Action::commit);
+        let pushed = decision.actions.iter().find_map(PublishAction::commit);
         let head = pushed.or(pull["head"]["sha"].as_str()).unwrap_or_default().to_owned();
         decision.pull = pull["number"].as_u64().map(|number| (number, head));
         decision.actions.extend(update(target, pull, &region, title, ask.facts, &mut decision.notes));
@@ -271,19 +290,21 @@ fn open(
         }
     }
     let what = format!("open a pull request from {} to {}", way.branch, way.onto);
-    decision.actions.push(Action::Call(what, Request::send(Method::Post, target.path("/pulls"), body)));
+    decision
+        .actions
+        .push(PublishAction::Call(what, ApiRequest::send(HttpMethod::Post, target.path("/pulls"), body)));
     Ok(())
 }
 
 /// The request that brings an open pull request up to date, if one is needed.
 fn update(
-    target: &Repo,
+    target: &RepoName,
     pull: &Value,
     region: &str,
     title: &str,
-    facts: &Facts,
+    facts: &PublicationFacts,
     notes: &mut Vec<String>,
-) -> Option<Action> {
+) -> Option<PublishAction> {
     let text = pull["body"].as_str().unwrap_or_default();
     let marker = Marker::find(text, "pull");
     if marker.as_ref().is_some_and(|m| m.has("digest", &facts.digest)) {
@@ -296,10 +317,13 @@ fn update(
     let mut change = json!({"body": body});
     let current = pull["title"].as_str().unwrap_or_default();
     // A title that someone changed is theirs.
-    if marker.is_some_and(|m| m.has("title", &Facts::text_digest(current))) && current != title {
+    if marker.is_some_and(|m| m.has("title", &PublicationFacts::text_digest(current))) && current != title {
         change["title"] = title.into();
     }
     let number = pull["number"].as_u64().unwrap_or_default();
     let path = target.path(&format!("/pulls/{number}"));
-    Some(Action::Call(format!("update pull request #{number}"), Request::send(Method::Patch, path, change)))
+    Some(PublishAction::Call(
+        format!("update pull request #{number}"),
+        ApiRequest::send(HttpMethod::Patch, path, change),
+    ))
 }

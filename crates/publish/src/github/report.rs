@@ -3,13 +3,13 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::Request;
-use crate::error::Error;
-use crate::review::Counts;
+use crate::api::ApiRequest;
+use crate::error::PublishError;
+use crate::review::FindingCounts;
 
 /// The whole of it.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub struct PublishReport {
     /// The run.
     pub run: String,
     /// Where it went.
@@ -28,15 +28,15 @@ pub struct PartReport {
     /// Its name.
     pub part: &'static str,
     /// How it ended.
-    pub result: Outcome,
+    pub result: PublishOutcome,
     /// What was done, or would be.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PublishStep>,
     /// Where it can be seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// What became of the findings.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub counts: Option<Counts>,
+    pub counts: Option<FindingCounts>,
     /// Things worth knowing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -51,7 +51,7 @@ pub struct PartReport {
 /// How a part ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum PublishOutcome {
     /// It was published now.
     Published,
     /// Everything was there already.
@@ -66,17 +66,17 @@ pub enum Outcome {
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Step {
+pub struct PublishStep {
     /// In words.
     pub what: String,
     /// The exact call; a push has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub call: Option<Call>,
+    pub call: Option<PublishCall>,
 }
 
 /// An exact call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Call {
+pub struct PublishCall {
     /// The method.
     pub method: &'static str,
     /// The path below the API's address.
@@ -85,8 +85,8 @@ pub struct Call {
     pub body: Value,
 }
 
-impl From<&Request> for Call {
-    fn from(request: &Request) -> Self {
+impl From<&ApiRequest> for PublishCall {
+    fn from(request: &ApiRequest) -> Self {
         Self {
             method: request.method.name(),
             path: request.path.clone(),
@@ -95,10 +95,10 @@ impl From<&Request> for Call {
     }
 }
 
-impl Report {
+impl PublishReport {
     /// Whether a part failed.
     pub fn failed(&self) -> bool {
-        self.parts.iter().any(|part| part.result == Outcome::Failed)
+        self.parts.iter().any(|part| part.result == PublishOutcome::Failed)
     }
 }
 
@@ -106,7 +106,7 @@ impl PartReport {
     pub(super) fn new(part: &'static str) -> Self {
         Self {
             part,
-            result: Outcome::Skipped,
+            result: PublishOutcome::Skipped,
             steps: Vec::new(),
             url: None,
             counts: None,
@@ -120,8 +120,8 @@ impl PartReport {
         Self { notes: vec![why.to_owned()], ..Self::new(part) }
     }
 
-    pub(super) fn fail(mut self, error: &Error) -> Self {
-        self.result = Outcome::Failed;
+    pub(super) fn fail(mut self, error: &PublishError) -> Self {
+        self.result = PublishOutcome::Failed;
         self.error = Some(error.to_string());
         self.hint = error.hint();
         self

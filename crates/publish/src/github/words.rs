@@ -1,7 +1,7 @@
 //! What a pull request and its commit say.
 
-use crate::branch::Stamp;
-use crate::facts::Facts;
+use crate::branch::CommitStamp;
+use crate::facts::PublicationFacts;
 use crate::marker::Marker;
 use crate::text::{BODY_LIMIT, Cleaner, cut};
 
@@ -23,7 +23,7 @@ pub(super) fn title(given: Option<&str>, summary: Option<&str>, mode: &str, clea
 }
 
 /// The commit's message: subject, one sentence, trailers.
-pub(super) fn message(title: &str, facts: &Facts, stamp: &Stamp) -> String {
+pub(super) fn message(title: &str, facts: &PublicationFacts, stamp: &CommitStamp) -> String {
     let mut subject: String = title.chars().filter(|c| !c.is_control()).collect();
     if subject.chars().count() > SUBJECT {
         subject = subject.chars().take(SUBJECT - 1).collect::<String>() + "…";
@@ -41,11 +41,11 @@ pub(super) fn region(
     summary: Option<&str>,
     about: Option<u64>,
     title: &str,
-    facts: &Facts,
+    facts: &PublicationFacts,
     clean: &Cleaner,
     statement: Option<&str>,
 ) -> String {
-    let marker = facts.mark(Marker::new("pull")).with("title", &Facts::text_digest(title));
+    let marker = facts.mark(Marker::new("pull")).with("title", &PublicationFacts::text_digest(title));
     let mut out = format!("{marker}\n");
     if facts.draft {
         out.push_str("> A person has to look at this: the run did not end as a success.\n\n");
@@ -106,8 +106,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn facts() -> Facts {
-        Facts {
+    fn facts() -> PublicationFacts {
+        PublicationFacts {
             run: "r1".into(),
             digest: "d1".into(),
             task: "issue-1".parse().unwrap(),
@@ -138,7 +138,7 @@ mod tests {
         let clean = Cleaner::default();
         let first = region(Some("One."), Some(3), "T", &facts(), &clean, None);
         assert!(first.contains("\nRefs #3\n"), "{first}");
-        let later = Facts { digest: "d2".into(), ..facts() };
+        let later = PublicationFacts { digest: "d2".into(), ..facts() };
         let second =
             region(Some("Two. <!-- holon:end -->"), None, "T", &later, &clean, Some("{\"payload\": \"x\"}"));
         let body = format!("Before.\n{first}After.\n");
@@ -152,8 +152,14 @@ mod tests {
     #[test]
     fn inv_17_an_override_is_named_where_the_change_goes() {
         let overrides = vec!["ada let it pass (sensitive, to publish): read it".to_owned()];
-        let text =
-            region(Some("One."), None, "T", &Facts { overrides, ..facts() }, &Cleaner::default(), None);
+        let text = region(
+            Some("One."),
+            None,
+            "T",
+            &PublicationFacts { overrides, ..facts() },
+            &Cleaner::default(),
+            None,
+        );
         assert!(text.contains("> Override: ada let it pass (sensitive, to publish): read it\n"), "{text}");
     }
 

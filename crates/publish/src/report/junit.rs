@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use holon_core::artifact::review::{Finding, Review, Severity};
+use holon_core::artifact::review::{ReviewFinding, ReviewReport, Severity};
 
 use crate::review::severity;
 use crate::text::Cleaner;
 
 /// A review as JUnit XML: files are suites; a nit or low finding is told but does not fail.
-pub fn junit(review: &Review, run: &str, clean: &Cleaner) -> String {
-    let mut suites: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
+pub fn junit(review: &ReviewReport, run: &str, clean: &Cleaner) -> String {
+    let mut suites: BTreeMap<&str, Vec<&ReviewFinding>> = BTreeMap::new();
     for finding in &review.findings {
         suites.entry(&finding.path).or_default().push(finding);
     }
-    let failed = |findings: &[&Finding]| findings.iter().filter(|finding| fails(finding)).count();
-    let all: Vec<&Finding> = review.findings.iter().collect();
+    let failed = |findings: &[&ReviewFinding]| findings.iter().filter(|finding| fails(finding)).count();
+    let all: Vec<&ReviewFinding> = review.findings.iter().collect();
     // Without a finding there is one test that passed: an empty report looks like one that was not made.
     let tests = all.len().max(1);
     let mut out = format!(
@@ -39,11 +39,11 @@ pub fn junit(review: &Review, run: &str, clean: &Cleaner) -> String {
     out
 }
 
-fn fails(finding: &Finding) -> bool {
+fn fails(finding: &ReviewFinding) -> bool {
     finding.severity <= Severity::Medium
 }
 
-fn case(finding: &Finding, file: &str, clean: &Cleaner) -> String {
+fn case(finding: &ReviewFinding, file: &str, clean: &Cleaner) -> String {
     let line = finding.line.map(|line| format!(" line=\"{line}\"")).unwrap_or_default();
     let place = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
     let title = escaped(&clean.redacted(&finding.title));

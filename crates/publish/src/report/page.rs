@@ -1,9 +1,9 @@
 //! Everything an output holds as one Markdown page, for any place that shows Markdown.
 
-use holon_core::artifact::review::{Finding, Review};
+use holon_core::artifact::review::{ReviewFinding, ReviewReport};
 
-use crate::error::Error;
-use crate::folder::Output;
+use crate::error::PublishError;
+use crate::folder::VerifiedOutput;
 use crate::review::{severity, tally};
 use crate::text::{Cleaner, block, code, cut};
 
@@ -14,7 +14,7 @@ const FINDINGS: usize = 500;
 const PATCH: usize = 20_000;
 
 /// The page.
-pub fn page(output: &Output, clean: &Cleaner) -> Result<String, Error> {
+pub fn page(output: &VerifiedOutput, clean: &Cleaner) -> Result<String, PublishError> {
     let manifest = output.manifest();
     let mut out = format!("## Holon {}: {}\n\n", clean.line(&manifest.mode, 60), manifest.outcome);
     if let Some(error) = &manifest.error {
@@ -27,7 +27,7 @@ pub fn page(output: &Output, clean: &Cleaner) -> Result<String, Error> {
             out.push_str(&format!("{text}\n\n"));
         }
     }
-    if let Some(review) = output.json::<Review>("review.json")? {
+    if let Some(review) = output.json::<ReviewReport>("review.json")? {
         out.push_str(&findings(&review, clean));
     }
     if let Some(patch) = output.text("diff.patch").filter(|patch| !patch.trim().is_empty()) {
@@ -57,12 +57,12 @@ pub fn page(output: &Output, clean: &Cleaner) -> Result<String, Error> {
     Ok(out)
 }
 
-fn findings(review: &Review, clean: &Cleaner) -> String {
+fn findings(review: &ReviewReport, clean: &Cleaner) -> String {
     let total = review.findings.len();
     if total == 0 {
         return "### Review: no findings\n\n".to_owned();
     }
-    let mut sorted: Vec<&Finding> = review.findings.iter().collect();
+    let mut sorted: Vec<&ReviewFinding> = review.findings.iter().collect();
     sorted.sort_by_key(|finding| finding.severity);
     let mut out = format!("### Review: {}\n\n", tally(&review.findings));
     for finding in sorted.iter().take(FINDINGS) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holon_core::artifact::review::{Finding, Review, Severity, Side};
+use holon_core::artifact::review::{DiffSide, ReviewFinding, ReviewReport, Severity};
 use serde_json::{Value, json};
 
 use crate::api::percent;
@@ -13,15 +13,15 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const RESULTS: usize = 25_000;
 
 /// A review as SARIF; findings keep their fingerprints, so that the place it is read in knows them again.
-pub fn sarif(review: &Review, run: &str, clean: &Cleaner) -> Value {
+pub fn sarif(review: &ReviewReport, run: &str, clean: &Cleaner) -> Value {
     let mut rules: BTreeMap<String, Severity> = BTreeMap::new();
     for finding in &review.findings {
         let worst = rules.entry(rule_id(finding)).or_insert(finding.severity);
         *worst = (*worst).min(finding.severity);
     }
     let ids: Vec<&String> = rules.keys().collect();
-    let index = |finding: &Finding| ids.iter().position(|id| **id == rule_id(finding)).unwrap_or(0);
-    let mut sorted: Vec<&Finding> = review.findings.iter().collect();
+    let index = |finding: &ReviewFinding| ids.iter().position(|id| **id == rule_id(finding)).unwrap_or(0);
+    let mut sorted: Vec<&ReviewFinding> = review.findings.iter().collect();
     sorted.sort_by_key(|finding| finding.severity);
     let results: Vec<Value> =
         sorted.iter().take(RESULTS).map(|finding| result(finding, index(finding), clean)).collect();
@@ -46,7 +46,7 @@ pub fn sarif(review: &Review, run: &str, clean: &Cleaner) -> Value {
     json!({"$schema": SCHEMA, "version": "2.1.0", "runs": [sarif_run]})
 }
 
-fn rule_id(finding: &Finding) -> String {
+fn rule_id(finding: &ReviewFinding) -> String {
     let word: String = finding
         .category
         .to_lowercase()
@@ -91,11 +91,11 @@ fn score(severity: Severity) -> &'static str {
     }
 }
 
-fn result(finding: &Finding, rule: usize, clean: &Cleaner) -> Value {
+fn result(finding: &ReviewFinding, rule: usize, clean: &Cleaner) -> Value {
     let uri = percent(&clean.redacted(&finding.path), "/");
     let mut place = json!({"artifactLocation": {"uri": uri, "uriBaseId": "SRCROOT"}});
     // A line of the version before the change is not in the files that are scanned.
-    if let Some(line) = finding.line.filter(|_| finding.side == Side::New) {
+    if let Some(line) = finding.line.filter(|_| finding.side == DiffSide::New) {
         place["region"] = json!({"startLine": line, "endLine": finding.end_line.unwrap_or(line)});
     }
     let title = clean.redacted(&finding.title);

@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use crate::error::Error;
-use crate::folder::Output;
+use crate::error::PublishError;
+use crate::folder::VerifiedOutput;
 use crate::marker::Marker;
 use crate::text::cut;
 
@@ -13,22 +13,25 @@ use crate::text::cut;
 pub const STEP_SUMMARY_LIMIT: usize = 1024 * 1024;
 
 /// Adds a page to the summary, once per run and within what is left of the limit; false when it was there.
-pub fn append_step_summary(path: &Path, output: &Output, page: &str) -> Result<bool, Error> {
+pub fn append_step_summary(path: &Path, output: &VerifiedOutput, page: &str) -> Result<bool, PublishError> {
     let mut file = OpenOptions::new()
         .create(true)
         .read(true)
         .append(true)
         .open(path)
-        .map_err(Error::io("open", path))?;
+        .map_err(PublishError::io("open", path))?;
     let mut present = Vec::new();
-    (&file).take(4 * STEP_SUMMARY_LIMIT as u64).read_to_end(&mut present).map_err(Error::io("read", path))?;
+    (&file)
+        .take(4 * STEP_SUMMARY_LIMIT as u64)
+        .read_to_end(&mut present)
+        .map_err(PublishError::io("read", path))?;
     let marker = Marker::new("summary").with("run", output.run()).with("digest", output.digest()).to_string();
     if String::from_utf8_lossy(&present).contains(&marker) {
         return Ok(false);
     }
     let room = STEP_SUMMARY_LIMIT.saturating_sub(present.len() + marker.len() + 8);
     let text = within(page, room, &format!("the output of run {}", output.run()));
-    file.write_all(format!("{text}\n{marker}\n").as_bytes()).map_err(Error::io("write", path))?;
+    file.write_all(format!("{text}\n{marker}\n").as_bytes()).map_err(PublishError::io("write", path))?;
     Ok(true)
 }
 

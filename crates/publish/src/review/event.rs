@@ -4,7 +4,7 @@ use holon_core::artifact::review::ReviewVerdict;
 
 /// How far a verdict goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Verdicts {
+pub enum VerdictReach {
     /// Every review is a comment; a person decides.
     #[default]
     Comment,
@@ -16,7 +16,7 @@ pub enum Verdicts {
 
 /// The word for GitHub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum ReviewEvent {
     /// Says something.
     Comment,
     /// Stands in the way of merging.
@@ -25,13 +25,13 @@ pub enum Event {
     Approve,
 }
 
-impl Event {
+impl ReviewEvent {
     /// What a verdict becomes; nobody can judge their own pull request, and a draft judges nothing.
-    pub fn of(verdict: ReviewVerdict, verdicts: Verdicts, may_judge: bool) -> Self {
+    pub fn of(verdict: ReviewVerdict, verdicts: VerdictReach, may_judge: bool) -> Self {
         match (verdict, verdicts) {
             _ if !may_judge => Self::Comment,
-            (ReviewVerdict::Block, Verdicts::Block | Verdicts::All) => Self::RequestChanges,
-            (ReviewVerdict::Approve, Verdicts::All) => Self::Approve,
+            (ReviewVerdict::Block, VerdictReach::Block | VerdictReach::All) => Self::RequestChanges,
+            (ReviewVerdict::Approve, VerdictReach::All) => Self::Approve,
             _ => Self::Comment,
         }
     }
@@ -55,14 +55,14 @@ mod tests {
     #[test]
     fn a_verdict_goes_no_further_than_allowed() {
         let check = |verdict, verdicts, may, expect: &str| {
-            assert_eq!(Event::of(verdict, verdicts, may).name(), expect, "{verdict:?} {verdicts:?}");
+            assert_eq!(ReviewEvent::of(verdict, verdicts, may).name(), expect, "{verdict:?} {verdicts:?}");
         };
-        check(Approve, Verdicts::Comment, true, "COMMENT");
-        check(Block, Verdicts::Comment, true, "COMMENT");
-        check(Block, Verdicts::Block, true, "REQUEST_CHANGES");
-        check(Approve, Verdicts::Block, true, "COMMENT");
-        check(Approve, Verdicts::All, true, "APPROVE");
-        check(Block, Verdicts::All, false, "COMMENT");
-        check(Comment, Verdicts::All, true, "COMMENT");
+        check(Approve, VerdictReach::Comment, true, "COMMENT");
+        check(Block, VerdictReach::Comment, true, "COMMENT");
+        check(Block, VerdictReach::Block, true, "REQUEST_CHANGES");
+        check(Approve, VerdictReach::Block, true, "COMMENT");
+        check(Approve, VerdictReach::All, true, "APPROVE");
+        check(Block, VerdictReach::All, false, "COMMENT");
+        check(Comment, VerdictReach::All, true, "COMMENT");
     }
 }

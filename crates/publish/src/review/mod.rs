@@ -6,8 +6,8 @@ mod plan;
 mod posted;
 mod render;
 
-pub use event::{Event, Verdicts};
-pub use place::{Changed, Place, Spot, Why, place};
-pub use plan::{Asked, Comment, Counts, ReviewPlan, plan};
-pub use posted::{Mark, Posted, PostedComment, PostedReview};
+pub use event::{ReviewEvent, VerdictReach};
+pub use place::{DiffSpot, FindingPlace, NotInlineReason, PullFile, place};
+pub use plan::{FindingCounts, InlineComment, ReviewInput, ReviewPlan, plan};
+pub use posted::{PostedComment, PostedEdit, PostedItems, PostedReview};
 pub(crate) use render::{severity, tally};

@@ -7,8 +7,8 @@ use super::*;
 
 const PATCH: &str = "@@ -10,4 +10,5 @@ fn a()\n ten\n-eleven\n+elf\n+elf and a half\n twelve\n thirteen\n@@ -40,2 +41,2 @@\n-forty\n+vierzig\n forty-one";
 
-fn finding(path: &str, line: u64, end: Option<u64>, side: Side, snippet: &str) -> Finding {
-    Finding {
+fn finding(path: &str, line: u64, end: Option<u64>, side: DiffSide, snippet: &str) -> ReviewFinding {
+    ReviewFinding {
         path: path.into(),
         line: Some(line),
         end_line: end,
@@ -21,16 +21,16 @@ fn finding(path: &str, line: u64, end: Option<u64>, side: Side, snippet: &str) -
         confidence: 1.0,
         snippet: snippet.into(),
         fingerprint: "f".into(),
-        location: Location::Verified,
+        location: LocationCheck::Verified,
     }
 }
 
-fn files() -> BTreeMap<String, Changed> {
+fn files() -> BTreeMap<String, PullFile> {
     [
-        Changed::new("a.rs", None, false, Some(PATCH)),
-        Changed::new("new.rs", Some("old.rs"), false, Some(PATCH)),
-        Changed::new("gone.rs", None, true, Some("@@ -1,2 +0,0 @@\n-one\n-two")),
-        Changed::new("big.bin", None, false, None),
+        PullFile::new("a.rs", None, false, Some(PATCH)),
+        PullFile::new("new.rs", Some("old.rs"), false, Some(PATCH)),
+        PullFile::new("gone.rs", None, true, Some("@@ -1,2 +0,0 @@\n-one\n-two")),
+        PullFile::new("big.bin", None, false, None),
     ]
     .into_iter()
     .map(|file| (file.path.clone(), file))
@@ -38,10 +38,10 @@ fn files() -> BTreeMap<String, Changed> {
 }
 
 /// The place as text: `R12`, `R10-12`, `L11`, with `*` when lines are missing, or the reason.
-fn told(place: &Place) -> String {
+fn told(place: &FindingPlace) -> String {
     match place {
-        Place::Body(why) => format!("{why:?}"),
-        Place::Inline(spot) => {
+        FindingPlace::Body(why) => format!("{why:?}"),
+        FindingPlace::Inline(spot) => {
             let side = if spot.old { 'L' } else { 'R' };
             let start = spot.start.map(|s| format!("{s}-")).unwrap_or_default();
             let whole = if spot.whole { "" } else { "*" };
@@ -55,7 +55,7 @@ fn findings_stand_on_lines_the_diff_shows() {
     let check = |path: &str, line, end, side, expect: &str| {
         assert_eq!(told(&place(&finding(path, line, end, side, "x"), &files(), false)), expect);
     };
-    use Side::{New, Old};
+    use DiffSide::{New, Old};
     check("a.rs", 11, None, New, "a.rs R11");
     check("a.rs", 10, Some(13), New, "a.rs R10-13");
     check("a.rs", 13, Some(20), New, "a.rs R13-14*");
@@ -75,18 +75,18 @@ fn findings_stand_on_lines_the_diff_shows() {
 
 #[test]
 fn a_finding_without_a_line_goes_to_the_body() {
-    let mut one = finding("a.rs", 11, None, Side::New, "elf");
-    one.location = Location::File;
-    assert_eq!(place(&one, &files(), false), Place::Body(Why::NoLine));
-    one.location = Location::Verified;
+    let mut one = finding("a.rs", 11, None, DiffSide::New, "elf");
+    one.location = LocationCheck::File;
+    assert_eq!(place(&one, &files(), false), FindingPlace::Body(NotInlineReason::NoLine));
+    one.location = LocationCheck::Verified;
     one.line = None;
-    assert_eq!(place(&one, &files(), false), Place::Body(Why::NoLine));
+    assert_eq!(place(&one, &files(), false), FindingPlace::Body(NotInlineReason::NoLine));
 }
 
 #[test]
 fn a_moved_head_is_searched_for_the_text() {
     let check = |line, end, snippet: &str, expect: &str| {
-        assert_eq!(told(&place(&finding("a.rs", line, end, Side::New, snippet), &files(), true)), expect);
+        assert_eq!(told(&place(&finding("a.rs", line, end, DiffSide::New, snippet), &files(), true)), expect);
     };
     check(11, None, "  elf ", "a.rs R11");
     check(3, None, "elf", "a.rs R11");
@@ -100,11 +100,11 @@ proptest! {
     /// Whatever the finding, an inline place is one the forge accepts: every line shown, on its side, in one hunk.
     #[test]
     fn every_spot_is_in_one_hunk(line in 1u64..60, length in 0u64..60, old: bool, moved: bool) {
-        let side = if old { Side::Old } else { Side::New };
+        let side = if old { DiffSide::Old } else { DiffSide::New };
         let one = finding("a.rs", line, Some(line + length), side, "elf");
-        if let Place::Inline(spot) = place(&one, &files(), moved) {
+        if let FindingPlace::Inline(spot) = place(&one, &files(), moved) {
             let first = spot.start.unwrap_or(spot.line);
-            let shown = hunks(PATCH).iter().any(|hunk| (first..=spot.line).all(|n| hunk.lines.iter().any(|l| {
+            let shown = hunks(PATCH.as_bytes()).iter().any(|hunk| (first..=spot.line).all(|n| hunk.lines.iter().any(|l| {
                 if spot.old { l.old == Some(n) && l.new.is_none() } else { l.new == Some(n) }
             })));
             prop_assert!(shown, "{spot:?}");

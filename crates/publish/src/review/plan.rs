@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holon_core::artifact::review::{Finding, Review};
+use holon_core::artifact::review::{ReviewFinding, ReviewReport};
 use holon_core::digest::sha256_parts;
 use serde::Serialize;
 
-use super::event::{Event, Verdicts};
-use super::place::{Changed, Place, Spot, Why, place};
-use super::posted::{Mark, Posted};
+use super::event::{ReviewEvent, VerdictReach};
+use super::place::{DiffSpot, FindingPlace, NotInlineReason, PullFile, place};
+use super::posted::{PostedEdit, PostedItems};
 use super::render;
-use crate::facts::Facts;
+use crate::facts::PublicationFacts;
 use crate::marker::Marker;
 use crate::text::{Cleaner, cut};
 
@@ -21,7 +21,7 @@ const SUMMARY: usize = 20_000;
 
 /// What became of the findings; the last four always add up to the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct FindingCounts {
     /// All findings of the review.
     pub candidate: usize,
     /// On lines.
@@ -36,13 +36,13 @@ pub struct Counts {
 
 /// What a review is planned from.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct ReviewInput<'a> {
     /// The review.
-    pub review: &'a Review,
+    pub review: &'a ReviewReport,
     /// The text of summary.md.
     pub summary: Option<&'a str>,
     /// The files of the pull request at its head.
-    pub files: &'a BTreeMap<String, Changed>,
+    pub files: &'a BTreeMap<String, PullFile>,
     /// Whether the head is not what was reviewed.
     pub moved: bool,
     /// The head's commit.
@@ -50,26 +50,26 @@ pub struct Asked<'a> {
     /// Where files of the reviewed commit can be seen.
     pub link: Option<&'a str>,
     /// What is already there.
-    pub posted: &'a Posted,
+    pub posted: &'a PostedItems,
     /// The most findings that are posted at once.
     pub limit: usize,
     /// How far the verdict goes.
-    pub verdicts: Verdicts,
+    pub verdicts: VerdictReach,
     /// False for the publisher's own pull request, and for drafts.
     pub may_judge: bool,
     /// True when the forge refused every line: then all go to the body.
     pub body_only: bool,
     /// The run.
-    pub facts: &'a Facts,
+    pub facts: &'a PublicationFacts,
     /// Makes text harmless.
     pub clean: &'a Cleaner,
 }
 
 /// One inline comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comment {
+pub struct InlineComment {
     /// Where.
-    pub spot: Spot,
+    pub spot: DiffSpot,
     /// What.
     pub body: String,
 }
@@ -78,26 +78,27 @@ pub struct Comment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewPlan {
     /// What became of the findings.
-    pub counts: Counts,
+    pub counts: FindingCounts,
     /// The review to post: event, body, comments. Nothing when it is already there or says nothing new.
-    pub post: Option<(Event, String, Vec<Comment>)>,
+    pub post: Option<(ReviewEvent, String, Vec<InlineComment>)>,
     /// Changes to what was posted before.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<PostedEdit>,
 }
 
 /// Decides what to post.
-pub fn plan(asked: &Asked<'_>) -> ReviewPlan {
+pub fn plan(asked: &ReviewInput<'_>) -> ReviewPlan {
     let findings = named(asked.review);
     let present: BTreeSet<&str> = findings.iter().map(|f| f.fingerprint.as_str()).collect();
     let note = format!("not found any more by run {} at {}.", asked.facts.run, short(asked.head));
     let marks = asked.posted.marks(&|fp| present.contains(fp), &note);
 
-    let mut counts = Counts { candidate: findings.len(), ..Counts::default() };
+    let mut counts = FindingCounts { candidate: findings.len(), ..FindingCounts::default() };
     let mut seen = asked.posted.fingerprints();
-    let mut fresh: Vec<&Finding> = findings.iter().filter(|f| seen.insert(f.fingerprint.clone())).collect();
+    let mut fresh: Vec<&ReviewFinding> =
+        findings.iter().filter(|f| seen.insert(f.fingerprint.clone())).collect();
     counts.duplicate = counts.candidate - fresh.len();
     fresh.sort_by(|a, b| {
-        let order = |f: &Finding| (f.severity, f.path.clone(), f.line);
+        let order = |f: &ReviewFinding| (f.severity, f.path.clone(), f.line);
         order(a).cmp(&order(b)).then(b.confidence.total_cmp(&a.confidence))
     });
     if asked.posted.has_review(&asked.facts.digest) {
@@ -105,7 +106,7 @@ pub fn plan(asked: &Asked<'_>) -> ReviewPlan {
         counts.over_limit = fresh.len();
         return ReviewPlan { counts, post: None, marks };
     }
-    let event = Event::of(asked.review.verdict, asked.verdicts, asked.may_judge);
+    let event = ReviewEvent::of(asked.review.verdict, asked.verdicts, asked.may_judge);
     let says_nothing_new =
         fresh.is_empty() && asked.posted.last_review().is_some_and(|last| last.state == state(event));
     if says_nothing_new {
@@ -116,8 +117,8 @@ pub fn plan(asked: &Asked<'_>) -> ReviewPlan {
 }
 
 /// The findings, each with a fingerprint: one that the host did not see gets one from its own text.
-fn named(review: &Review) -> Vec<Finding> {
-    let name = |mut finding: Finding| {
+fn named(review: &ReviewReport) -> Vec<ReviewFinding> {
+    let name = |mut finding: ReviewFinding| {
         if finding.fingerprint.is_empty() {
             let parts = [&finding.path, &finding.category, &finding.title].map(|part| part.as_bytes());
             finding.fingerprint = sha256_parts(parts).chars().take(32).collect();
@@ -128,11 +129,11 @@ fn named(review: &Review) -> Vec<Finding> {
 }
 
 /// How GitHub calls a review of this kind afterwards.
-fn state(event: Event) -> &'static str {
+fn state(event: ReviewEvent) -> &'static str {
     match event {
-        Event::Comment => "COMMENTED",
-        Event::RequestChanges => "CHANGES_REQUESTED",
-        Event::Approve => "APPROVED",
+        ReviewEvent::Comment => "COMMENTED",
+        ReviewEvent::RequestChanges => "CHANGES_REQUESTED",
+        ReviewEvent::Approve => "APPROVED",
     }
 }
 
@@ -141,24 +142,28 @@ fn short(commit: &str) -> String {
 }
 
 /// Body and inline comments for the findings that are new, and their counts.
-fn compose(asked: &Asked<'_>, fresh: &[&Finding], counts: &mut Counts) -> (String, Vec<Comment>) {
+fn compose(
+    asked: &ReviewInput<'_>,
+    fresh: &[&ReviewFinding],
+    counts: &mut FindingCounts,
+) -> (String, Vec<InlineComment>) {
     let mut comments = Vec::new();
     let mut told = Vec::new();
-    let mut left_out: Vec<&Finding> = fresh.iter().skip(asked.limit).copied().collect();
+    let mut left_out: Vec<&ReviewFinding> = fresh.iter().skip(asked.limit).copied().collect();
     let summary = asked.summary.map(|text| cut(&asked.clean.markdown(text.trim()), SUMMARY, "summary.md"));
     let opening = summary.map_or(0, |text| text.chars().count()) + 2_000;
     let mut room = BODY.saturating_sub(opening);
     for finding in fresh.iter().take(asked.limit).copied() {
         let place = match place(finding, asked.files, asked.moved) {
-            Place::Inline(_) if asked.body_only => Place::Body(Why::OutsideHunks),
+            FindingPlace::Inline(_) if asked.body_only => FindingPlace::Body(NotInlineReason::OutsideHunks),
             place => place,
         };
         match place {
-            Place::Inline(spot) => {
+            FindingPlace::Inline(spot) => {
                 let body = render::inline(finding, &spot, asked.clean);
-                comments.push(Comment { spot, body });
+                comments.push(InlineComment { spot, body });
             }
-            Place::Body(why) => {
+            FindingPlace::Body(why) => {
                 let text = render::in_body(finding, why, asked.link, asked.clean);
                 match room.checked_sub(text.chars().count() + 10) {
                     Some(left) => {
@@ -175,11 +180,11 @@ fn compose(asked: &Asked<'_>, fresh: &[&Finding], counts: &mut Counts) -> (Strin
 }
 
 fn body(
-    asked: &Asked<'_>,
-    counts: Counts,
-    fresh: &[&Finding],
+    asked: &ReviewInput<'_>,
+    counts: FindingCounts,
+    fresh: &[&ReviewFinding],
     told: &[String],
-    left_out: &[&Finding],
+    left_out: &[&ReviewFinding],
 ) -> String {
     let mut out = String::new();
     let tally = match render::tally(fresh.iter().copied()) {

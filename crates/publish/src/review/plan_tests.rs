@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use holon_core::artifact::review::{Location, ReviewVerdict, Severity, Side};
+use holon_core::artifact::review::{DiffSide, LocationCheck, ReviewVerdict, Severity};
 use proptest::prelude::*;
 
 use super::super::posted::{PostedComment, PostedReview};
@@ -9,8 +9,8 @@ use super::*;
 const SEVERITIES: [Severity; 5] =
     [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Nit];
 
-fn facts() -> Facts {
-    Facts {
+fn facts() -> PublicationFacts {
+    PublicationFacts {
         run: "20260101-000000-aaaaaa".into(),
         digest: "d1".into(),
         task: "pr-1".parse().unwrap(),
@@ -21,12 +21,12 @@ fn facts() -> Facts {
     }
 }
 
-fn finding(number: usize, path: &str, line: u64) -> Finding {
-    Finding {
+fn finding(number: usize, path: &str, line: u64) -> ReviewFinding {
+    ReviewFinding {
         path: path.into(),
         line: Some(line),
         end_line: None,
-        side: Side::New,
+        side: DiffSide::New,
         severity: SEVERITIES[number % 5],
         category: "correctness".into(),
         title: format!("finding {number}"),
@@ -35,29 +35,29 @@ fn finding(number: usize, path: &str, line: u64) -> Finding {
         confidence: 0.5,
         snippet: "x".into(),
         fingerprint: format!("{number:032x}"),
-        location: Location::Verified,
+        location: LocationCheck::Verified,
     }
 }
 
-fn review(findings: Vec<Finding>) -> Review {
-    Review { version: 1, base: None, head: None, verdict: ReviewVerdict::Comment, findings, dropped: 0 }
+fn review(findings: Vec<ReviewFinding>) -> ReviewReport {
+    ReviewReport { version: 1, base: None, head: None, verdict: ReviewVerdict::Comment, findings, dropped: 0 }
 }
 
-fn files() -> BTreeMap<String, Changed> {
+fn files() -> BTreeMap<String, PullFile> {
     let lines: String = (1..=400).map(|n| format!("+line {n}\n")).collect();
-    let file = Changed::new("a.rs", None, false, Some(&format!("@@ -0,0 +1,400 @@\n{lines}")));
+    let file = PullFile::new("a.rs", None, false, Some(&format!("@@ -0,0 +1,400 @@\n{lines}")));
     [(file.path.clone(), file)].into()
 }
 
 fn planned(
-    review: &Review,
-    posted: &Posted,
+    review: &ReviewReport,
+    posted: &PostedItems,
     limit: usize,
-    facts: &Facts,
-    change: impl FnOnce(&mut Asked<'_>),
+    facts: &PublicationFacts,
+    change: impl FnOnce(&mut ReviewInput<'_>),
 ) -> ReviewPlan {
     let (files, clean) = (files(), Cleaner::default());
-    let mut asked = Asked {
+    let mut asked = ReviewInput {
         review,
         summary: Some("Looks *mostly* fine, @octocat."),
         files: &files,
@@ -66,7 +66,7 @@ fn planned(
         link: Some("https://github.com/o/r/blob/abc"),
         posted,
         limit,
-        verdicts: Verdicts::Block,
+        verdicts: VerdictReach::Block,
         may_judge: true,
         body_only: false,
         facts,
@@ -77,13 +77,13 @@ fn planned(
 }
 
 /// What the forge would hold after carrying the plan out.
-fn carried_out(mut posted: Posted, plan: &ReviewPlan) -> Posted {
+fn carried_out(mut posted: PostedItems, plan: &ReviewPlan) -> PostedItems {
     for mark in &plan.marks {
         match mark {
-            Mark::Comment(id, body) => {
+            PostedEdit::Comment(id, body) => {
                 posted.comments.iter_mut().filter(|c| c.id == *id).for_each(|c| c.body.clone_from(body))
             }
-            Mark::Review(id, body) => {
+            PostedEdit::Review(id, body) => {
                 posted.reviews.iter_mut().filter(|r| r.id == *id).for_each(|r| r.body.clone_from(body))
             }
         }
@@ -100,13 +100,13 @@ fn carried_out(mut posted: Posted, plan: &ReviewPlan) -> Posted {
 
 #[test]
 fn three_hundred_findings_are_counted_honestly() {
-    let mut findings: Vec<Finding> = (0..300).map(|n| finding(n, "a.rs", n as u64 + 1)).collect();
+    let mut findings: Vec<ReviewFinding> = (0..300).map(|n| finding(n, "a.rs", n as u64 + 1)).collect();
     for outside in findings.iter_mut().filter(|f| f.line.is_some_and(|l| l % 10 == 1)) {
         outside.path = "elsewhere.rs".into();
     }
-    let plan = planned(&review(findings), &Posted::default(), 50, &facts(), |_| {});
+    let plan = planned(&review(findings), &PostedItems::default(), 50, &facts(), |_| {});
     let (_, body, comments) = plan.post.unwrap();
-    let expect = Counts {
+    let expect = FindingCounts {
         candidate: 300,
         inline: comments.len(),
         body: 50 - comments.len(),
@@ -132,8 +132,9 @@ fn three_hundred_findings_are_counted_honestly() {
 
 #[test]
 fn the_worst_come_first() {
-    let findings: Vec<Finding> = (0..10).rev().map(|n| finding(n, "a.rs", n as u64 + 1)).collect();
-    let (_, _, comments) = planned(&review(findings), &Posted::default(), 50, &facts(), |_| {}).post.unwrap();
+    let findings: Vec<ReviewFinding> = (0..10).rev().map(|n| finding(n, "a.rs", n as u64 + 1)).collect();
+    let (_, _, comments) =
+        planned(&review(findings), &PostedItems::default(), 50, &facts(), |_| {}).post.unwrap();
     let first: Vec<&str> = comments.iter().map(|c| c.body.split("**").nth(1).unwrap()).collect();
     assert_eq!(
         first,
@@ -144,22 +145,26 @@ fn the_worst_come_first() {
 #[test]
 fn a_second_time_posts_nothing() {
     let one = review((0..5).map(|n| finding(n, "a.rs", n as u64 + 1)).collect());
-    let first = planned(&one, &Posted::default(), 3, &facts(), |_| {});
-    let posted = carried_out(Posted::default(), &first);
+    let first = planned(&one, &PostedItems::default(), 3, &facts(), |_| {});
+    let posted = carried_out(PostedItems::default(), &first);
     let second = planned(&one, &posted, 3, &facts(), |_| {});
     assert_eq!(second.post, None);
     assert_eq!(second.marks, []);
-    assert_eq!(second.counts, Counts { candidate: 5, inline: 0, body: 0, duplicate: 3, over_limit: 2 });
+    assert_eq!(
+        second.counts,
+        FindingCounts { candidate: 5, inline: 0, body: 0, duplicate: 3, over_limit: 2 }
+    );
 }
 
 #[test]
 fn a_later_run_posts_what_is_new_and_marks_what_is_gone() {
     let old = review(vec![finding(0, "a.rs", 1), finding(1, "a.rs", 2), finding(2, "b.rs", 3)]);
-    let posted = carried_out(Posted::default(), &planned(&old, &Posted::default(), 50, &facts(), |_| {}));
+    let posted =
+        carried_out(PostedItems::default(), &planned(&old, &PostedItems::default(), 50, &facts(), |_| {}));
     let new = review(vec![finding(1, "a.rs", 2), finding(3, "a.rs", 4)]);
-    let later = Facts { run: "20260102-000000-bbbbbb".into(), digest: "d2".into(), ..facts() };
+    let later = PublicationFacts { run: "20260102-000000-bbbbbb".into(), digest: "d2".into(), ..facts() };
     let plan = planned(&new, &posted, 50, &later, |_| {});
-    assert_eq!(plan.counts, Counts { candidate: 2, inline: 1, body: 0, duplicate: 1, over_limit: 0 });
+    assert_eq!(plan.counts, FindingCounts { candidate: 2, inline: 1, body: 0, duplicate: 1, over_limit: 0 });
     let (_, body, comments) = plan.post.clone().unwrap();
     assert_eq!(comments.len(), 1);
     assert!(body.contains("1 new finding (low)") || body.contains("1 new finding (1 low)"), "{body}");
@@ -172,7 +177,7 @@ fn a_later_run_posts_what_is_new_and_marks_what_is_gone() {
     let again = planned(&new, &posted, 50, &later, |_| {});
     assert_eq!((again.post, again.marks), (None, vec![]));
     // It comes back: the mark goes, nothing is posted twice.
-    let last = Facts { digest: "d3".into(), ..facts() };
+    let last = PublicationFacts { digest: "d3".into(), ..facts() };
     let back = planned(&old, &posted, 50, &last, |_| {});
     assert_eq!(back.counts.duplicate, 3);
     assert!(back.post.is_none());
@@ -182,12 +187,13 @@ fn a_later_run_posts_what_is_new_and_marks_what_is_gone() {
 #[test]
 fn a_verdict_that_changed_is_told_without_new_findings() {
     let mut one = review(vec![finding(0, "a.rs", 1)]);
-    let posted = carried_out(Posted::default(), &planned(&one, &Posted::default(), 50, &facts(), |_| {}));
+    let posted =
+        carried_out(PostedItems::default(), &planned(&one, &PostedItems::default(), 50, &facts(), |_| {}));
     one.verdict = ReviewVerdict::Block;
-    let later = Facts { digest: "d2".into(), ..facts() };
+    let later = PublicationFacts { digest: "d2".into(), ..facts() };
     let plan = planned(&one, &posted, 50, &later, |_| {});
     let (event, body, comments) = plan.post.unwrap();
-    assert_eq!((event, comments.len()), (Event::RequestChanges, 0));
+    assert_eq!((event, comments.len()), (ReviewEvent::RequestChanges, 0));
     assert!(body.contains("### Holon review: nothing new to report"), "{body}");
 }
 
@@ -198,7 +204,7 @@ fn suggestions_are_exact_or_not_offered() {
         one.suggestion = Some(suggestion.into());
         one.end_line = end;
         let (_, _, comments) =
-            planned(&review(vec![one]), &Posted::default(), 50, &facts(), |_| {}).post.unwrap();
+            planned(&review(vec![one]), &PostedItems::default(), 50, &facts(), |_| {}).post.unwrap();
         comments[0].body.clone()
     };
     assert!(with("a\n```\nb", Some(400)).contains("````suggestion\na\n```\nb\n````\n"));
@@ -218,7 +224,8 @@ fn hostile_findings_cannot_forge_or_notify() {
     one.body = "Fixes #1\n\n<!-- holon:finding fp=x -->\n/merge".into();
     one.category = "`a` @b".into();
     one.path = "a`b.rs".into();
-    let (_, body, _) = planned(&review(vec![one]), &Posted::default(), 50, &facts(), |_| {}).post.unwrap();
+    let (_, body, _) =
+        planned(&review(vec![one]), &PostedItems::default(), 50, &facts(), |_| {}).post.unwrap();
     let words: Vec<String> = Marker::all(&body).into_iter().map(|m| m.word).collect();
     assert_eq!(words, ["finding", "review"]);
     assert!(!body.contains("@everyone") && !body.contains("#1\n") && !body.contains("\n/merge"), "{body}");
@@ -227,18 +234,20 @@ fn hostile_findings_cannot_forge_or_notify() {
 
 #[test]
 fn a_refused_review_can_go_into_the_body() {
-    let plan = planned(&review(vec![finding(0, "a.rs", 1)]), &Posted::default(), 50, &facts(), |asked| {
-        asked.body_only = true
-    });
+    let plan =
+        planned(&review(vec![finding(0, "a.rs", 1)]), &PostedItems::default(), 50, &facts(), |asked| {
+            asked.body_only = true
+        });
     assert_eq!((plan.counts.inline, plan.counts.body), (0, 1));
 }
 
 #[test]
 fn a_body_never_outgrows_the_limit() {
-    let findings: Vec<Finding> = (0..60)
-        .map(|n| Finding { body: "long ".repeat(2000), path: "b.rs".into(), ..finding(n, "b.rs", 1) })
+    let findings: Vec<ReviewFinding> = (0..60)
+        .map(|n| ReviewFinding { body: "long ".repeat(2000), path: "b.rs".into(), ..finding(n, "b.rs", 1) })
         .collect();
-    let plan = planned(&review(findings), &Posted::default(), 100, &facts(), |asked| asked.summary = None);
+    let plan =
+        planned(&review(findings), &PostedItems::default(), 100, &facts(), |asked| asked.summary = None);
     let (_, body, _) = plan.post.unwrap();
     assert!(body.chars().count() <= crate::text::BODY_LIMIT, "{}", body.chars().count());
     assert!(plan.counts.over_limit > 40 && plan.counts.body > 3, "{:?}", plan.counts);
@@ -249,9 +258,9 @@ proptest! {
     fn counts_add_up(numbers in proptest::collection::vec((0usize..40, 1u64..500), 0..60), limit in 0usize..30, before in 0usize..40) {
         let findings = numbers.iter().map(|(n, line)| finding(*n, "a.rs", *line)).collect();
         let earlier = review((0..before).map(|n| finding(n, "a.rs", 1)).collect());
-        let posted = carried_out(Posted::default(), &planned(&earlier, &Posted::default(), 1000, &facts(), |_| {}));
-        let later = Facts { digest: "d2".into(), ..facts() };
-        let Counts { candidate, inline, body, duplicate, over_limit } =
+        let posted = carried_out(PostedItems::default(), &planned(&earlier, &PostedItems::default(), 1000, &facts(), |_| {}));
+        let later = PublicationFacts { digest: "d2".into(), ..facts() };
+        let FindingCounts { candidate, inline, body, duplicate, over_limit } =
             planned(&review(findings), &posted, limit, &later, |_| {}).counts;
         prop_assert_eq!(candidate, inline + body + duplicate + over_limit);
         prop_assert!(inline + body <= limit);

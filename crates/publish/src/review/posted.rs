@@ -27,7 +27,7 @@ pub struct PostedReview {
 
 /// Everything of the publisher's own on a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Posted {
+pub struct PostedItems {
     /// Comments on lines.
     pub comments: Vec<PostedComment>,
     /// Reviews, oldest first.
@@ -36,7 +36,7 @@ pub struct Posted {
 
 /// A change to something posted earlier.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mark {
+pub enum PostedEdit {
     /// A comment gets this text.
     Comment(u64, String),
     /// A review gets this text.
@@ -46,7 +46,7 @@ pub enum Mark {
 /// The line that says a finding is gone, with its marker.
 const GONE: &str = "resolved";
 
-impl Posted {
+impl PostedItems {
     /// Whether the output with this digest was posted as a review.
     pub fn has_review(&self, digest: &str) -> bool {
         self.reviews.iter().any(|review| {
@@ -66,15 +66,14 @@ impl Posted {
     }
 
     /// The changes that mark what is gone and take the mark off what came back.
-    pub fn marks(&self, present: &dyn Fn(&str) -> bool, note: &str) -> Vec<Mark> {
-        let comments = self
-            .comments
-            .iter()
-            .filter_map(|comment| Some(Mark::Comment(comment.id, marked(&comment.body, present, note)?)));
+    pub fn marks(&self, present: &dyn Fn(&str) -> bool, note: &str) -> Vec<PostedEdit> {
+        let comments = self.comments.iter().filter_map(|comment| {
+            Some(PostedEdit::Comment(comment.id, marked(&comment.body, present, note)?))
+        });
         let reviews = self
             .reviews
             .iter()
-            .filter_map(|review| Some(Mark::Review(review.id, marked(&review.body, present, note)?)));
+            .filter_map(|review| Some(PostedEdit::Review(review.id, marked(&review.body, present, note)?)));
         comments.chain(reviews).collect()
     }
 }
@@ -114,30 +113,30 @@ fn marked(body: &str, present: &dyn Fn(&str) -> bool, note: &str) -> Option<Stri
 mod tests {
     use super::*;
 
-    fn comment(body: &str) -> Posted {
-        Posted { comments: vec![PostedComment { id: 7, body: body.into() }], reviews: Vec::new() }
+    fn comment(body: &str) -> PostedItems {
+        PostedItems { comments: vec![PostedComment { id: 7, body: body.into() }], reviews: Vec::new() }
     }
 
     #[test]
     fn what_is_gone_is_marked_once_and_unmarked_when_it_returns() {
         let body = format!("Bad.\n{}\n", Marker::new("finding").with("fp", "aa"));
         let gone = comment(&body).marks(&|_| false, "not found any more.");
-        let [Mark::Comment(7, text)] = gone.as_slice() else { panic_with(&gone) };
+        let [PostedEdit::Comment(7, text)] = gone.as_slice() else { panic_with(&gone) };
         assert!(text.contains("**Resolved:** not found any more. <!-- holon:resolved fp=aa -->\n"), "{text}");
         assert_eq!(comment(text).marks(&|_| false, "again"), []);
-        assert_eq!(comment(text).marks(&|fp| fp == "aa", "again"), [Mark::Comment(7, body.clone())]);
+        assert_eq!(comment(text).marks(&|fp| fp == "aa", "again"), [PostedEdit::Comment(7, body.clone())]);
         assert_eq!(comment(&body).marks(&|fp| fp == "aa", "x"), []);
     }
 
     #[allow(clippy::panic)]
-    fn panic_with(marks: &[Mark]) -> ! {
+    fn panic_with(marks: &[PostedEdit]) -> ! {
         panic!("{marks:?}")
     }
 
     #[test]
     fn fingerprints_come_from_comments_and_reviews() {
         let mark = |fp: &str| Marker::new("finding").with("fp", fp).to_string();
-        let posted = Posted {
+        let posted = PostedItems {
             comments: vec![PostedComment { id: 1, body: mark("a") }],
             reviews: vec![PostedReview {
                 id: 2,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use holon_core::artifact::review::{Finding, Severity};
+use holon_core::artifact::review::{ReviewFinding, Severity};
 
-use super::place::{Spot, Why};
+use super::place::{DiffSpot, NotInlineReason};
 use crate::api::percent;
 use crate::marker::Marker;
 use crate::text::{Cleaner, block, code, cut};
@@ -24,7 +24,7 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
 }
 
 /// `2 critical, 1 low`, worst first; nothing for nothing.
-pub(crate) fn tally<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
+pub(crate) fn tally<'f>(findings: impl IntoIterator<Item = &'f ReviewFinding>) -> String {
     let mut counts: BTreeMap<Severity, usize> = BTreeMap::new();
     for finding in findings {
         *counts.entry(finding.severity).or_default() += 1;
@@ -38,22 +38,22 @@ pub(crate) fn count(n: usize) -> String {
 }
 
 /// The mark by which a finding is found again.
-pub(crate) fn mark(finding: &Finding) -> Marker {
+pub(crate) fn mark(finding: &ReviewFinding) -> Marker {
     Marker::new("finding").with("fp", &finding.fingerprint)
 }
 
-fn head(finding: &Finding, clean: &Cleaner) -> String {
+fn head(finding: &ReviewFinding, clean: &Cleaner) -> String {
     let title = clean.line(&finding.title, 300);
     let category = clean.line(&finding.category, 60);
     format!("**{}** ({category}): {title}", severity(finding.severity))
 }
 
-fn text(finding: &Finding, clean: &Cleaner) -> String {
+fn text(finding: &ReviewFinding, clean: &Cleaner) -> String {
     cut(&clean.markdown(finding.body.trim()), FINDING, "review.json")
 }
 
 /// A comment on lines.
-pub(super) fn inline(finding: &Finding, spot: &Spot, clean: &Cleaner) -> String {
+pub(super) fn inline(finding: &ReviewFinding, spot: &DiffSpot, clean: &Cleaner) -> String {
     let mut out = format!("{}\n\n{}\n", head(finding, clean), text(finding, clean));
     if let Some(suggestion) = &finding.suggestion {
         // Applied with one click, so it must be exact: on the new side, for all lines, and unchanged by cleaning.
@@ -76,7 +76,12 @@ fn written(suggestion: &str, clean: &Cleaner) -> String {
 }
 
 /// A finding in the body; `link` is the address of its file at the reviewed commit.
-pub(super) fn in_body(finding: &Finding, why: Why, link: Option<&str>, clean: &Cleaner) -> String {
+pub(super) fn in_body(
+    finding: &ReviewFinding,
+    why: NotInlineReason,
+    link: Option<&str>,
+    clean: &Cleaner,
+) -> String {
     let lines = match (finding.line, finding.end_line) {
         (Some(line), Some(end)) => format!(":{line}-{end}"),
         (Some(line), None) => format!(":{line}"),
@@ -99,7 +104,7 @@ pub(super) fn in_body(finding: &Finding, why: Why, link: Option<&str>, clean: &C
     out
 }
 
-fn anchor(finding: &Finding) -> String {
+fn anchor(finding: &ReviewFinding) -> String {
     match (finding.line, finding.end_line) {
         (Some(line), Some(end)) => format!("#L{line}-L{end}"),
         (Some(line), None) => format!("#L{line}"),

@@ -3,7 +3,7 @@
 //! A zero-width space goes where a forge would otherwise see a mention, a reference, a closing word, raw HTML, an image or a
 //! command to a bot. What is read stays the same; taking the spaces out gives the text back.
 
-use super::lines::{Fences, Part};
+use super::lines::{FenceLine, Fences};
 
 /// Breaks a pattern apart without being seen.
 const BREAK: char = '\u{200b}';
@@ -20,12 +20,12 @@ pub fn harmless(text: &str) -> String {
     let mut chunk: Vec<&str> = Vec::new();
     for line in text.split('\n') {
         let part = fences.step(line);
-        if part == Part::Text && !line.trim().is_empty() {
+        if part == FenceLine::Text && !line.trim().is_empty() {
             chunk.push(line);
             continue;
         }
         flush(&mut chunk, &mut out);
-        if part == Part::Text {
+        if part == FenceLine::Text {
             out.push_str(line);
         } else {
             verbatim(line, &mut out);
@@ -236,7 +236,7 @@ mod tests {
             prop_assert_eq!(harmless(&out), out.clone());
             let mut fences = Fences::default();
             for line in out.split('\n') {
-                if fences.step(line) == Part::Text && !line.contains('`') {
+                if fences.step(line) == FenceLine::Text && !line.contains('`') {
                     let bytes = line.as_bytes();
                     let acts = bytes.windows(2).any(|w| w[0] == b'@' && w[1].is_ascii_alphanumeric());
                     prop_assert!(!acts && !line.contains("!["), "{line}");
@@ -250,7 +250,7 @@ mod tests {
             // Outside of code nothing may be left, whichever way spans are read: a line without backticks has none.
             let mut fences = Fences::default();
             for line in out.split('\n') {
-                if fences.step(line) == Part::Text && !line.contains('`') {
+                if fences.step(line) == FenceLine::Text && !line.contains('`') {
                     prop_assert!(!line.contains("@a"), "{out}");
                 }
             }

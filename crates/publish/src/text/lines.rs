@@ -2,7 +2,7 @@
 
 /// What a line is with regard to fences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum FenceLine {
     /// Opens or closes a block.
     Fence,
     /// Inside of a block.
@@ -19,7 +19,7 @@ pub(super) struct Fences {
 
 impl Fences {
     /// Takes the next line.
-    pub(super) fn step(&mut self, line: &str) -> Part {
+    pub(super) fn step(&mut self, line: &str) -> FenceLine {
         let indent = line.len() - line.trim_start_matches(' ').len();
         let rest = &line[indent..];
         let mark = rest.chars().next().filter(|c| indent <= 3 && matches!(c, '`' | '~'));
@@ -28,17 +28,17 @@ impl Fences {
             (Some((open, length)), Some(mark)) if mark == open && run >= length => {
                 if rest[run..].trim_matches([' ', '\t']).is_empty() {
                     self.open = None;
-                    return Part::Fence;
+                    return FenceLine::Fence;
                 }
-                Part::Code
+                FenceLine::Code
             }
-            (Some(_), _) => Part::Code,
+            (Some(_), _) => FenceLine::Code,
             // The info string of a backtick fence holds no backtick; else it is a code span.
             (None, Some(mark)) if run >= 3 && !(mark == '`' && rest[run..].contains('`')) => {
                 self.open = Some((mark, run));
-                Part::Fence
+                FenceLine::Fence
             }
-            (None, _) => Part::Text,
+            (None, _) => FenceLine::Text,
         }
     }
 
@@ -50,14 +50,14 @@ impl Fences {
 
 #[cfg(test)]
 mod tests {
-    use super::Part::{Code, Fence, Text};
+    use super::FenceLine::{Code, Fence, Text};
     use super::*;
 
     #[test]
     fn fences_open_and_close_as_in_commonmark() {
-        let check = |text: &str, expect: &[Part]| {
+        let check = |text: &str, expect: &[FenceLine]| {
             let mut fences = Fences::default();
-            let got: Vec<Part> = text.split('\n').map(|line| fences.step(line)).collect();
+            let got: Vec<FenceLine> = text.split('\n').map(|line| fences.step(line)).collect();
             assert_eq!(got, expect, "{text}");
         };
         check("a\n```\nb\n```\nc", &[Text, Fence, Code, Fence, Text]);

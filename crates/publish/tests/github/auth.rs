@@ -3,11 +3,11 @@
 use std::fs;
 use std::process::Command;
 
-use holon_publish::api::Reach;
-use holon_publish::auth::{App, installation_token};
-use holon_publish::github::{Options, Own};
+use holon_publish::api::ApiBase;
+use holon_publish::auth::{GitHubApp, installation_token};
+use holon_publish::github::{OwnAccount, PublishOptions};
 
-use crate::stage::{NAME, Stage};
+use crate::stage::{NAME, PublishStage};
 
 fn openssl(args: &[&str], dir: &std::path::Path) {
     let done = Command::new("openssl").args(args).current_dir(dir).output().expect("openssl starts");
@@ -16,14 +16,14 @@ fn openssl(args: &[&str], dir: &std::path::Path) {
 
 #[test]
 fn an_app_signs_gets_a_token_and_publishes_as_itself() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let dir = stage.dir.path();
     openssl(&["genrsa", "-traditional", "-out", "key.pem", "2048"], dir);
     openssl(&["rsa", "-in", "key.pem", "-pubout", "-out", "public.pem"], dir);
     stage.hub.app("Iv1.abc", "holon-app", &dir.join("public.pem"));
-    let app = App { id: "Iv1.abc".into(), key: fs::read(dir.join("key.pem")).unwrap() };
+    let app = GitHubApp { id: "Iv1.abc".into(), key: fs::read(dir.join("key.pem")).unwrap() };
     assert!(!format!("{app:?}").contains("PRIVATE"));
-    let reach = Reach::new(&stage.hub.address()).unwrap();
+    let reach = ApiBase::new(&stage.hub.address()).unwrap();
     let repo = NAME.parse().unwrap();
     let (token, login) = installation_token(&app, &reach, &repo, 1_700_000_000).unwrap();
     assert_eq!(login, "holon-app[bot]");
@@ -33,26 +33,26 @@ fn an_app_signs_gets_a_token_and_publishes_as_itself() {
 
     let issue = stage.repo.issue("someone", "x", "y");
     let output = stage.output("plan").file("plan.md", "# Plan\n").finish();
-    let mut options = Options::new(format!("{NAME}#{issue}").parse().unwrap());
-    options.own = Own::Login(login);
+    let mut options = PublishOptions::new(format!("{NAME}#{issue}").parse().unwrap());
+    options.own = OwnAccount::Login(login);
     for _ in 0..2 {
         assert!(!stage.publish_as(&output, &options, token.reveal()).unwrap().failed());
     }
     assert_eq!(stage.repo.comments(issue).len(), 1);
     assert_eq!(stage.repo.comments(issue)[0].0, "holon-app[bot]");
 
-    let other = App { id: "Iv1.other".into(), ..app };
+    let other = GitHubApp { id: "Iv1.other".into(), ..app };
     let refused = installation_token(&other, &reach, &repo, 1_700_000_000).unwrap_err();
     assert_eq!(refused.status(), Some(401));
 }
 
 #[test]
 fn a_token_of_an_app_that_cannot_say_who_it_is_still_finds_its_own() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     stage.hub.bot("github-actions[bot]", "actions-token-0123456789", &[]);
     let issue = stage.repo.issue("someone", "x", "y");
     let output = stage.output("plan").file("plan.md", "# Plan\n").finish();
-    let options = Options::new(format!("{NAME}#{issue}").parse().unwrap());
+    let options = PublishOptions::new(format!("{NAME}#{issue}").parse().unwrap());
     for _ in 0..2 {
         assert!(!stage.publish_as(&output, &options, "actions-token-0123456789").unwrap().failed());
     }

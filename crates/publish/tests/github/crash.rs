@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use holon_testkit::github::{Fault, Faults};
+use holon_testkit::github::{FaultSchedule, ForgeFault};
 
-use crate::stage::{Stage, finding};
+use crate::stage::{PublishStage, finding};
 
 /// Publishes with a crash at every request, before and after it takes effect, each time followed by another try.
 fn crash_everywhere(
-    faults: &[Fault],
-    arrange: impl Fn(&Stage) -> (PathBuf, u64),
-    check: impl Fn(&Stage, u64),
+    faults: &[ForgeFault],
+    arrange: impl Fn(&PublishStage) -> (PathBuf, u64),
+    check: impl Fn(&PublishStage, u64),
 ) {
-    let calm = Stage::new();
+    let calm = PublishStage::new();
     let (output, number) = arrange(&calm);
     calm.published(&output, Some(number), |_| {});
     let total = calm.hub.count();
@@ -20,13 +20,13 @@ fn crash_everywhere(
     check(&calm, number);
     for fault in faults {
         for at in 1..=total {
-            let stage = Stage::new();
+            let stage = PublishStage::new();
             let (output, number) = arrange(&stage);
-            stage.hub.faults(Faults::crash_at(at, fault.clone()));
+            stage.hub.faults(FaultSchedule::crash_at(at, fault.clone()));
             let crashed = stage.publish(&output, Some(number), |_| {});
             let ended = crashed.as_ref().map_or(true, |report| report.failed());
             assert!(ended || at == total, "{fault:?} at {at} was not noticed: {crashed:?}");
-            stage.hub.faults(Faults::default());
+            stage.hub.faults(FaultSchedule::default());
             stage.published(&output, Some(number), |_| {});
             check(&stage, number);
             let report = stage.published(&output, Some(number), |_| {});
@@ -38,7 +38,7 @@ fn crash_everywhere(
 #[test]
 fn a_review_is_posted_once_whatever_breaks() {
     crash_everywhere(
-        &[Fault::CutBefore, Fault::CutAfter],
+        &[ForgeFault::CutBefore, ForgeFault::CutAfter],
         |stage| {
             let pull = stage.pull_request();
             (stage.review_output(vec![finding(0, 10, "line ten"), finding(1, 25, "x")]), pull)
@@ -52,7 +52,7 @@ fn a_review_is_posted_once_whatever_breaks() {
 #[test]
 fn a_plan_is_commented_once_whatever_breaks() {
     crash_everywhere(
-        &[Fault::CutBefore, Fault::CutAfter],
+        &[ForgeFault::CutBefore, ForgeFault::CutAfter],
         |stage| {
             let issue = stage.repo.issue("someone", "x", "y");
             (stage.output("plan").file("plan.md", "# Plan\n").finish(), issue)
@@ -63,15 +63,15 @@ fn a_plan_is_commented_once_whatever_breaks() {
 
 #[test]
 fn a_pull_request_is_opened_once_whatever_breaks_before_a_request() {
-    crash_while_opening(Fault::CutBefore);
+    crash_while_opening(ForgeFault::CutBefore);
 }
 
 #[test]
 fn a_pull_request_is_opened_once_whatever_breaks_after_a_request() {
-    crash_while_opening(Fault::CutAfter);
+    crash_while_opening(ForgeFault::CutAfter);
 }
 
-fn crash_while_opening(fault: Fault) {
+fn crash_while_opening(fault: ForgeFault) {
     crash_everywhere(
         &[fault],
         |stage| {
@@ -89,14 +89,14 @@ fn crash_while_opening(fault: Fault) {
 #[test]
 fn an_answer_that_is_lost_is_found_again_in_the_same_run() {
     // The first request that changes something gets no answer, or a gateway's.
-    for fault in [Fault::CutAfter, Fault::BadGateway] {
-        let stage = Stage::new();
+    for fault in [ForgeFault::CutAfter, ForgeFault::BadGateway] {
+        let stage = PublishStage::new();
         let pull = stage.pull_request();
         let output = stage.review_output(vec![finding(0, 10, "line ten")]);
-        let calm = Stage::new();
+        let calm = PublishStage::new();
         let calm_pull = calm.pull_request();
         calm.published(&calm.review_output(vec![finding(0, 10, "line ten")]), Some(calm_pull), |_| {});
-        stage.hub.faults(Faults::at(calm.hub.count(), fault));
+        stage.hub.faults(FaultSchedule::at(calm.hub.count(), fault));
         let report = stage.published(&output, Some(pull), |_| {});
         assert_eq!(stage.repo.reviews(pull).len(), 1, "{report:?}");
     }

@@ -1,24 +1,24 @@
 //! SARIF, JUnit, Markdown and the job summary.
 
-use holon_core::artifact::review::{Finding, Review, ReviewVerdict, Severity, Side};
+use holon_core::artifact::review::{DiffSide, ReviewFinding, ReviewReport, ReviewVerdict, Severity};
 use holon_core::redact::Redactor;
-use holon_publish::Output;
+use holon_publish::VerifiedOutput;
 use holon_publish::report::{STEP_SUMMARY_LIMIT, append_step_summary, junit, page, sarif};
 use holon_publish::text::Cleaner;
 
-use crate::stage::{Stage, TOKEN, finding};
+use crate::stage::{PublishStage, TOKEN, finding};
 
-fn review() -> Review {
+fn review() -> ReviewReport {
     let mut odd = finding(1, 7, "x");
     odd.path = "dir with space/ü<&>\".rs".into();
     odd.title = "<script>alert(\"1\")</script> & \u{1} \u{fffe}".into();
     odd.body = format!("]]> {TOKEN}");
     odd.category = "Security: injection!".into();
     odd.end_line = Some(9);
-    let old = Finding { side: Side::Old, ..finding(3, 2, "y") };
-    let whole = Finding { line: None, severity: Severity::Nit, ..finding(4, 1, "") };
+    let old = ReviewFinding { side: DiffSide::Old, ..finding(3, 2, "y") };
+    let whole = ReviewFinding { line: None, severity: Severity::Nit, ..finding(4, 1, "") };
     let head = Some("0123456789012345678901234567890123456789".into());
-    Review {
+    ReviewReport {
         version: 1,
         base: None,
         head,
@@ -73,13 +73,13 @@ fn junit_is_well_formed_and_fails_for_what_matters() {
     assert!(seen.status.success(), "{text}\n{}", String::from_utf8_lossy(&seen.stderr));
     assert_eq!(String::from_utf8_lossy(&seen.stdout).trim(), "3 1 3 1 <script>");
     assert!(!text.contains(TOKEN));
-    let none = junit(&Review { findings: Vec::new(), ..review() }, "r", &clean());
+    let none = junit(&ReviewReport { findings: Vec::new(), ..review() }, "r", &clean());
     assert!(none.contains("tests=\"1\" failures=\"0\"") && none.contains("no findings"), "{none}");
 }
 
 #[test]
 fn the_page_and_the_job_summary_hold_everything_once() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let text = serde_json::to_string(&review()).unwrap();
     let output = stage
         .output("review")
@@ -87,7 +87,7 @@ fn the_page_and_the_job_summary_hold_everything_once() {
         .file("summary.md", "Ask @octocat.\n")
         .file("diff.patch", "diff --git a/x b/x\n+<!-- holon:x -->\n")
         .finish();
-    let output = Output::open(&output, None).unwrap();
+    let output = VerifiedOutput::open(&output, None).unwrap();
     let text = page(&output, &clean()).unwrap();
     assert!(
         text.starts_with("## Holon review: success\n") && text.contains("### Review: 1 high, 1 low, 1 nit"),

@@ -2,21 +2,21 @@
 
 use std::fs;
 
-use holon_core::Outcome as RunOutcome;
-use holon_core::artifact::ethics::{Ethics, PrincipleImpact, RiskLevel};
-use holon_publish::Error;
-use holon_publish::github::{Outcome, Own};
+use holon_core::RunOutcome;
+use holon_core::artifact::ethics::{EthicsReport, PrincipleImpact, RiskLevel};
+use holon_publish::PublishError;
+use holon_publish::github::{OwnAccount, PublishOutcome};
 use holon_testkit::{assert_unchanged, files_containing, run_git, tree_state};
 
-use crate::stage::{LOGIN, NAME, Stage, TOKEN, numbered, part};
+use crate::stage::{LOGIN, NAME, PublishStage, TOKEN, numbered, part};
 
-fn text_at(stage: &Stage, branch: &str) -> String {
+fn text_at(stage: &PublishStage, branch: &str) -> String {
     stage.repo.git(&["show", &format!("refs/heads/{branch}:a.txt")])
 }
 
 #[test]
 fn a_patch_becomes_one_branch_and_one_pull_request() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let issue = stage.repo.issue("someone", "It is wrong", "Really.");
     let report = stage.published(&stage.simple_patch(), Some(issue), |_| {});
     let pulls = stage.repo.pulls();
@@ -44,13 +44,13 @@ fn a_patch_becomes_one_branch_and_one_pull_request() {
 
 #[test]
 fn a_second_time_changes_nothing() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.simple_patch();
     stage.published(&output, None, |_| {});
     let before = stage.repo.git(&["for-each-ref"]);
     stage.hub.forget();
     let report = stage.published(&output, None, |_| {});
-    assert_eq!(part(&report, "pull").result, Outcome::Unchanged);
+    assert_eq!(part(&report, "pull").result, PublishOutcome::Unchanged);
     assert_eq!(stage.hub.changes(), [""; 0]);
     assert_eq!(stage.repo.git(&["for-each-ref"]), before);
     assert_eq!(stage.repo.pulls().len(), 1);
@@ -58,8 +58,9 @@ fn a_second_time_changes_nothing() {
 
 #[test]
 fn a_later_run_of_the_task_replaces_the_first_in_the_same_pull_request() {
-    let stage = Stage::new();
-    let task = |options: &mut holon_publish::github::Options| options.task = Some("fix-it".parse().unwrap());
+    let stage = PublishStage::new();
+    let task =
+        |options: &mut holon_publish::github::PublishOptions| options.task = Some("fix-it".parse().unwrap());
     stage.published(&stage.simple_patch(), None, task);
     stage.repo.edit(1, |_, body| *body = format!("By hand above.\n\n{body}\nBy hand below.\n"));
     let other = stage.patch_output("main", "# Change forty\n", |clone| {
@@ -85,15 +86,16 @@ fn a_later_run_of_the_task_replaces_the_first_in_the_same_pull_request() {
 
 #[test]
 fn nobodys_commits_are_overwritten() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.simple_patch();
-    let task = |options: &mut holon_publish::github::Options| options.task = Some("fix-it".parse().unwrap());
+    let task =
+        |options: &mut holon_publish::github::PublishOptions| options.task = Some("fix-it".parse().unwrap());
     stage.published(&output, None, task);
     let theirs = stage.repo.commit("holon/fix-it", None, &[("b.txt", Some("by hand\n"))], "A person's fix");
     let next = stage.simple_patch();
     let report = stage.publish(&next, None, task).unwrap();
     let pull = part(&report, "pull");
-    assert_eq!(pull.result, Outcome::Failed);
+    assert_eq!(pull.result, PublishOutcome::Failed);
     assert!(pull.error.as_ref().unwrap().contains("holds work of someone else"), "{pull:?}");
     assert!(pull.hint.as_ref().unwrap().contains("--task"), "{pull:?}");
     assert_eq!(stage.repo.tip("holon/fix-it"), Some(theirs));
@@ -115,7 +117,7 @@ fn nobodys_commits_are_overwritten() {
 
 #[test]
 fn a_base_that_moved_is_merged_with() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.simple_patch();
     // Elsewhere in the same file, and so that plain line numbers are wrong.
     let text = format!("new first line\n{}", numbered(1..=60)).replace("line 33\n", "dreiunddreissig\n");
@@ -127,7 +129,7 @@ fn a_base_that_moved_is_merged_with() {
 
 #[test]
 fn a_patch_that_does_not_apply_changes_nothing_and_names_the_hunks() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.patch_output("main", "Two hunks.\n", |clone| {
         let text = fs::read_to_string(clone.join("a.txt")).unwrap();
         let text = text.replace("line 5\n", "five\n").replace("line 30\n", "thirty\n");
@@ -141,7 +143,7 @@ fn a_patch_that_does_not_apply_changes_nothing_and_names_the_hunks() {
     let report = stage.publish(&output, None, |_| {}).unwrap();
     let pull = part(&report, "pull");
     let error = pull.error.as_ref().unwrap();
-    assert_eq!(pull.result, Outcome::Failed);
+    assert_eq!(pull.result, PublishOutcome::Failed);
     assert!(error.contains("a.txt: @@ -27,7 +27,7 @@"), "{error}");
     assert!(!error.contains("@@ -2,7"), "only the hunk that does not fit: {error}");
     assert!(error.contains("new.txt: the patch creates it, but it is already there"), "{error}");
@@ -152,7 +154,7 @@ fn a_patch_that_does_not_apply_changes_nothing_and_names_the_hunks() {
 
 #[test]
 fn a_patch_on_commits_that_were_never_pushed_says_where_it_does_not_fit() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let clone = stage.dir.path().join("mine");
     run_git(stage.dir.path(), ["clone", "-q", stage.repo.dir().to_str().unwrap(), clone.to_str().unwrap()]);
     let mine = numbered(1..=60).replace("line 31\n", "mine\n");
@@ -171,7 +173,7 @@ fn a_patch_on_commits_that_were_never_pushed_says_where_it_does_not_fit() {
 
 #[test]
 fn five_thousand_files_go_in_one_commit() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.patch_output("main", "Many files.\n", |clone| {
         for n in 0..5000 {
             let folder = clone.join(format!("many/{:02}", n % 50));
@@ -187,18 +189,18 @@ fn five_thousand_files_go_in_one_commit() {
 
 #[test]
 fn real_git_over_file_addresses_works_as_well() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     stage.repo.over_file();
     let output = stage.simple_patch();
     stage.published(&output, None, |options| options.task = Some("t".parse().unwrap()));
     assert!(stage.repo.tip("holon/t").is_some());
     let report = stage.published(&output, None, |options| options.task = Some("t".parse().unwrap()));
-    assert_eq!(part(&report, "pull").result, Outcome::Unchanged);
+    assert_eq!(part(&report, "pull").result, PublishOutcome::Unchanged);
 }
 
 #[test]
 fn binary_files_modes_links_and_deletions_arrive() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.patch_output("main", "All kinds.\n", |clone| {
         fs::write(clone.join("bin"), [0u8, 159, 146, 150, 0, 1]).unwrap();
         fs::write(clone.join("run.sh"), "#!/bin/sh\n").unwrap();
@@ -218,7 +220,7 @@ fn binary_files_modes_links_and_deletions_arrive() {
 
 #[test]
 fn a_fork_is_pushed_to_and_the_pull_request_opened_in_the_original() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     stage.repo.members(&["someone"]);
     let fork = stage.hub.fork(&stage.repo, "holon-publisher/hello");
     let output = stage.simple_patch();
@@ -226,7 +228,7 @@ fn a_fork_is_pushed_to_and_the_pull_request_opened_in_the_original() {
     let told = part(&report, "pull");
     assert!(told.error.as_ref().unwrap().contains("may not push to octo/hello"), "{told:?}");
     assert!(told.hint.as_ref().unwrap().contains("--push-to"), "{told:?}");
-    let to_fork = |options: &mut holon_publish::github::Options| {
+    let to_fork = |options: &mut holon_publish::github::PublishOptions| {
         options.push_to = Some("holon-publisher/hello".parse().unwrap());
         options.task = Some("t".parse().unwrap());
     };
@@ -235,13 +237,13 @@ fn a_fork_is_pushed_to_and_the_pull_request_opened_in_the_original() {
     let created = stage.hub.requests().into_iter().find(|r| r.method == "POST").unwrap();
     assert_eq!(created.body["head"], "holon-publisher:holon/t");
     let report = stage.published(&output, None, to_fork);
-    assert_eq!(part(&report, "pull").result, Outcome::Unchanged);
+    assert_eq!(part(&report, "pull").result, PublishOutcome::Unchanged);
     assert_eq!(stage.repo.pulls().len(), 1);
 }
 
 #[test]
 fn a_protected_branch_is_told_clearly() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     stage.repo.protect("holon/");
     let report = stage.publish(&stage.simple_patch(), None, |_| {}).unwrap();
     let pull = part(&report, "pull");
@@ -252,7 +254,7 @@ fn a_protected_branch_is_told_clearly() {
 
 #[test]
 fn a_change_can_go_into_the_pull_request_it_is_about() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let number = stage.pull_request();
     let output = stage.patch_output("topic", "Fix the review.\n", |clone| {
         let text = fs::read_to_string(clone.join("a.txt")).unwrap();
@@ -264,7 +266,7 @@ fn a_change_can_go_into_the_pull_request_it_is_about() {
     assert!(text_at(&stage, "topic").contains("fifty\n"));
     assert_eq!(stage.repo.pulls().len(), 1);
     let report = stage.published(&output, Some(number), |options| options.into_pull = true);
-    assert_eq!(part(&report, "pull").result, Outcome::Unchanged);
+    assert_eq!(part(&report, "pull").result, PublishOutcome::Unchanged);
     // Without the flag a pull request onto its branch is opened.
     let other =
         stage.patch_output("topic", "Fix more.\n", |clone| fs::write(clone.join("c.txt"), "c\n").unwrap());
@@ -278,7 +280,7 @@ fn a_change_can_go_into_the_pull_request_it_is_about() {
 
 #[test]
 fn what_needs_a_person_is_a_draft_on_request_only() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let patch = fs::read_to_string(stage.simple_patch().join("diff.patch")).unwrap();
     let output = stage
         .output("execute")
@@ -298,22 +300,25 @@ fn what_needs_a_person_is_a_draft_on_request_only() {
         .file("summary.md", "x")
         .outcome(RunOutcome::Failure)
         .finish();
-    assert!(matches!(stage.publish(&failed, None, |o| o.draft_needs_human = true), Err(Error::Held(_))));
+    assert!(matches!(
+        stage.publish(&failed, None, |o| o.draft_needs_human = true),
+        Err(PublishError::Held(_))
+    ));
 }
 
 #[test]
 fn a_changed_artifact_is_refused_before_anything_is_asked() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.simple_patch();
     let patch = fs::read_to_string(output.join("diff.patch")).unwrap();
     fs::write(output.join("diff.patch"), patch.replace("thirty", "evil 3")).unwrap();
-    assert!(matches!(stage.publish(&output, None, |_| {}), Err(Error::Tampered { .. })));
+    assert!(matches!(stage.publish(&output, None, |_| {}), Err(PublishError::Tampered { .. })));
     assert_eq!(stage.hub.count(), 0);
 }
 
 #[test]
 fn a_credential_in_the_patch_stops_it() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.patch_output("main", "Oops.\n", |clone| {
         fs::write(clone.join("key.txt"), "ghp_0123456789abcdefghijABCDEFGHIJ012345\n").unwrap();
     });
@@ -324,11 +329,11 @@ fn a_credential_in_the_patch_stops_it() {
 
 #[test]
 fn a_change_that_ethics_does_not_approve_stays_here() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let patch = fs::read_to_string(stage.simple_patch().join("diff.patch")).unwrap();
     let impact =
         PrincipleImpact { principle: "safety".into(), impact: "negative".into(), rationale: "x".into() };
-    let ethics = Ethics {
+    let ethics = EthicsReport {
         request_id: None,
         goal_id: None,
         risk_level: RiskLevel::High,
@@ -354,9 +359,10 @@ fn a_change_that_ethics_does_not_approve_stays_here() {
 
 #[test]
 fn a_closed_pull_request_stays_closed() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.simple_patch();
-    let task = |options: &mut holon_publish::github::Options| options.task = Some("t".parse().unwrap());
+    let task =
+        |options: &mut holon_publish::github::PublishOptions| options.task = Some("t".parse().unwrap());
     stage.published(&output, None, task);
     stage.repo.close(1);
     stage.repo.git(&["update-ref", "-d", "refs/heads/holon/t"]);
@@ -372,15 +378,16 @@ fn a_closed_pull_request_stays_closed() {
 
 #[test]
 fn a_dry_run_says_exactly_what_it_would_do_and_does_nothing() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let output = stage.simple_patch();
     let refs = stage.repo.git(&["for-each-ref"]);
-    let task = |options: &mut holon_publish::github::Options| options.task = Some("t".parse().unwrap());
+    let task =
+        |options: &mut holon_publish::github::PublishOptions| options.task = Some("t".parse().unwrap());
     let report = stage.published(&output, None, |options| {
         task(options);
         options.dry_run = true;
     });
-    assert_eq!(part(&report, "pull").result, Outcome::Planned);
+    assert_eq!(part(&report, "pull").result, PublishOutcome::Planned);
     assert_eq!((stage.repo.git(&["for-each-ref"]), stage.hub.changes()), (refs, vec![]));
     let planned = part(&report, "pull").steps.clone();
     let done = stage.published(&output, None, task);
@@ -391,10 +398,10 @@ fn a_dry_run_says_exactly_what_it_would_do_and_does_nothing() {
 
 #[test]
 fn inv_06_the_publishing_token_is_nowhere() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     stage.repo.private(&[LOGIN]);
     let output = stage.simple_patch();
-    let report = stage.published(&output, None, |options| options.own = Own::Login(LOGIN.into()));
+    let report = stage.published(&output, None, |options| options.own = OwnAccount::Login(LOGIN.into()));
     // One that fails at the push as well.
     stage.repo.protect("holon/");
     let failed = stage
@@ -406,7 +413,7 @@ fn inv_06_the_publishing_token_is_nowhere() {
     assert_eq!(files_containing(stage.hub.root(), TOKEN), [""; 0].map(std::path::PathBuf::from));
     let with_wrong = stage.publish_as(
         &output,
-        &holon_publish::github::Options::new(NAME.parse().unwrap()),
+        &holon_publish::github::PublishOptions::new(NAME.parse().unwrap()),
         "CANARY-wrong-token-000",
     );
     let error = with_wrong.unwrap_err();

@@ -1,24 +1,24 @@
 //! review.json as one review.
 
-use holon_core::artifact::review::{Finding, ReviewVerdict, Severity, Side};
-use holon_publish::github::{Outcome, Own};
-use holon_publish::review::{Counts, Verdicts};
+use holon_core::artifact::review::{DiffSide, ReviewFinding, ReviewVerdict, Severity};
+use holon_publish::github::{OwnAccount, PublishOutcome};
+use holon_publish::review::{FindingCounts, VerdictReach};
 
-use crate::stage::{LOGIN, NAME, Stage, TOKEN, finding, numbered, part};
+use crate::stage::{LOGIN, NAME, PublishStage, TOKEN, finding, numbered, part};
 
 #[test]
 fn findings_go_to_lines_of_the_diff_and_the_rest_into_the_body() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let pull = stage.pull_request();
     let mut several = finding(1, 10, "line ten");
     several.end_line = Some(11);
     several.suggestion = Some("line 10".into());
     let outside = finding(2, 25, "line 24");
-    let elsewhere = Finding { path: "b.txt".into(), ..finding(3, 1, "b") };
-    let removed = Finding { side: Side::Old, ..finding(0, 40, "line 40") };
+    let elsewhere = ReviewFinding { path: "b.txt".into(), ..finding(3, 1, "b") };
+    let removed = ReviewFinding { side: DiffSide::Old, ..finding(0, 40, "line 40") };
     let output = stage.review_output(vec![outside, several, elsewhere, removed]);
     let report = stage.published(&output, Some(pull), |_| {});
-    let counts = Counts { candidate: 4, inline: 2, body: 2, duplicate: 0, over_limit: 0 };
+    let counts = FindingCounts { candidate: 4, inline: 2, body: 2, duplicate: 0, over_limit: 0 };
     assert_eq!(part(&report, "review").counts, Some(counts));
     let lines = stage.repo.line_comments(pull);
     let places: Vec<(&str, &str, u64, u64)> =
@@ -35,13 +35,13 @@ fn findings_go_to_lines_of_the_diff_and_the_rest_into_the_body() {
 
 #[test]
 fn a_second_time_posts_nothing() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let pull = stage.pull_request();
     let output = stage.review_output(vec![finding(0, 10, "line ten"), finding(1, 3, "line 3")]);
     stage.published(&output, Some(pull), |_| {});
     stage.hub.forget();
     let report = stage.published(&output, Some(pull), |_| {});
-    assert_eq!(part(&report, "review").result, Outcome::Unchanged);
+    assert_eq!(part(&report, "review").result, PublishOutcome::Unchanged);
     assert_eq!(part(&report, "review").counts.unwrap().duplicate, 2);
     assert_eq!(stage.hub.changes(), [""; 0]);
     assert_eq!((stage.repo.reviews(pull).len(), stage.repo.line_comments(pull).len()), (1, 1));
@@ -49,9 +49,9 @@ fn a_second_time_posts_nothing() {
 
 #[test]
 fn what_a_later_run_finds_again_is_not_repeated_and_what_is_gone_is_marked() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let pull = stage.pull_request();
-    let body_finding = Finding { path: "b.txt".into(), ..finding(2, 1, "b") };
+    let body_finding = ReviewFinding { path: "b.txt".into(), ..finding(2, 1, "b") };
     stage.published(
         &stage.review_output(vec![finding(0, 10, "line ten"), finding(1, 11, "x"), body_finding]),
         Some(pull),
@@ -59,7 +59,7 @@ fn what_a_later_run_finds_again_is_not_repeated_and_what_is_gone_is_marked() {
     );
     let later = stage.review_output(vec![finding(1, 11, "x"), finding(3, 12, "y")]);
     let report = stage.published(&later, Some(pull), |_| {});
-    let counts = Counts { candidate: 2, inline: 1, body: 0, duplicate: 1, over_limit: 0 };
+    let counts = FindingCounts { candidate: 2, inline: 1, body: 0, duplicate: 1, over_limit: 0 };
     assert_eq!(part(&report, "review").counts, Some(counts));
     let lines = stage.repo.line_comments(pull);
     assert_eq!(lines.len(), 3);
@@ -75,13 +75,13 @@ fn what_a_later_run_finds_again_is_not_repeated_and_what_is_gone_is_marked() {
 
 #[test]
 fn three_hundred_findings_keep_to_the_limit() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let text = numbered(1..=400).replace("line", "new line");
     stage.repo.commit("topic", Some("main"), &[("a.txt", Some(&text))], "all of it");
     let pull = stage.repo.pull("someone", NAME, "topic", "main");
     let findings = (0..300).map(|n| finding(n, n as u64 + 1, "x")).collect();
     let report = stage.published(&stage.review_output(findings), Some(pull), |_| {});
-    let counts = Counts { candidate: 300, inline: 50, body: 0, duplicate: 0, over_limit: 250 };
+    let counts = FindingCounts { candidate: 300, inline: 50, body: 0, duplicate: 0, over_limit: 250 };
     assert_eq!(part(&report, "review").counts, Some(counts));
     assert_eq!(stage.repo.line_comments(pull).len(), 50);
     assert!(
@@ -94,20 +94,20 @@ fn three_hundred_findings_keep_to_the_limit() {
     let report = stage.published(&stage.review_output(more), Some(pull), |options| options.limit = 200);
     assert_eq!(
         part(&report, "review").counts.unwrap(),
-        Counts { candidate: 300, inline: 200, body: 0, duplicate: 50, over_limit: 50 }
+        FindingCounts { candidate: 300, inline: 200, body: 0, duplicate: 50, over_limit: 50 }
     );
     let rest = (0..300).map(|n| finding(n, n as u64 + 1, "x")).collect();
     let report = stage.published(&stage.review_output(rest), Some(pull), |options| options.limit = 200);
     assert_eq!(
         part(&report, "review").counts.unwrap(),
-        Counts { candidate: 300, inline: 50, body: 0, duplicate: 250, over_limit: 0 }
+        FindingCounts { candidate: 300, inline: 50, body: 0, duplicate: 250, over_limit: 0 }
     );
     assert!(stage.hub.requests().iter().any(|r| r.path.ends_with("/comments") && r.query.contains("page=3")));
 }
 
 #[test]
 fn deleted_and_renamed_files_are_handled() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let text = numbered(1..=60).replace("line 30\n", "thirty\n");
     stage.repo.commit(
         "topic",
@@ -118,12 +118,12 @@ fn deleted_and_renamed_files_are_handled() {
     let pull = stage.repo.pull("someone", NAME, "topic", "main");
     let findings = vec![
         finding(0, 30, "thirty"),
-        Finding { path: "renamed.txt".into(), ..finding(1, 31, "line 31") },
-        Finding { path: "b.txt".into(), ..finding(2, 1, "b") },
-        Finding { path: "b.txt".into(), side: Side::Old, ..finding(3, 1, "b") },
+        ReviewFinding { path: "renamed.txt".into(), ..finding(1, 31, "line 31") },
+        ReviewFinding { path: "b.txt".into(), ..finding(2, 1, "b") },
+        ReviewFinding { path: "b.txt".into(), side: DiffSide::Old, ..finding(3, 1, "b") },
     ];
     let report = stage.published(&stage.review_output(findings), Some(pull), |_| {});
-    let counts = Counts { candidate: 4, inline: 3, body: 1, duplicate: 0, over_limit: 0 };
+    let counts = FindingCounts { candidate: 4, inline: 3, body: 1, duplicate: 0, over_limit: 0 };
     assert_eq!(part(&report, "review").counts, Some(counts));
     let places: Vec<(String, String, u64)> =
         stage.repo.line_comments(pull).into_iter().map(|l| (l.0, l.1, l.3)).collect();
@@ -134,7 +134,7 @@ fn deleted_and_renamed_files_are_handled() {
 
 #[test]
 fn a_head_that_moved_is_searched_for_the_lines() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let pull = stage.pull_request();
     let findings = vec![finding(0, 10, "line ten"), finding(1, 11, "line ten and a half")];
     let output = stage.review_output(findings);
@@ -145,7 +145,10 @@ fn a_head_that_moved_is_searched_for_the_lines() {
     stage.repo.commit("topic", None, &[("a.txt", Some(&text))], "moved");
     let report = stage.published(&output, Some(pull), |_| {});
     let told = part(&report, "review");
-    assert_eq!(told.counts, Some(Counts { candidate: 2, inline: 1, body: 1, duplicate: 0, over_limit: 0 }));
+    assert_eq!(
+        told.counts,
+        Some(FindingCounts { candidate: 2, inline: 1, body: 1, duplicate: 0, over_limit: 0 })
+    );
     assert!(told.notes[0].contains("the head moved to"), "{told:?}");
     assert_eq!(stage.repo.line_comments(pull)[0].3, 14);
     let body = &stage.repo.reviews(pull)[0].1;
@@ -157,11 +160,11 @@ fn a_head_that_moved_is_searched_for_the_lines() {
 
 #[test]
 fn a_head_that_is_replaced_while_posting_is_looked_at_again() {
-    let calm = Stage::new();
+    let calm = PublishStage::new();
     let pull = calm.pull_request();
     calm.published(&calm.review_output(vec![finding(0, 10, "line ten")]), Some(pull), |_| {});
     let posting = calm.hub.count();
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let pull = stage.pull_request();
     let output = stage.review_output(vec![finding(0, 10, "line ten")]);
     // Just before the review arrives, a force push: the commit it is about is not part of the pull request any more.
@@ -175,7 +178,7 @@ fn a_head_that_is_replaced_while_posting_is_looked_at_again() {
     let report = stage.published(&output, Some(pull), |_| {});
     assert_eq!(
         part(&report, "review").counts,
-        Some(Counts { candidate: 1, inline: 1, body: 0, duplicate: 0, over_limit: 0 })
+        Some(FindingCounts { candidate: 1, inline: 1, body: 0, duplicate: 0, over_limit: 0 })
     );
     assert_eq!((stage.repo.reviews(pull).len(), stage.repo.line_comments(pull)[0].3), (1, 12));
     assert_eq!(stage.hub.changes().len(), 2, "refused once, taken once");
@@ -183,21 +186,24 @@ fn a_head_that_is_replaced_while_posting_is_looked_at_again() {
 
 #[test]
 fn a_review_that_is_refused_goes_out_without_lines() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let pull = stage.pull_request();
     // A fork that is force pushed between reading and posting looks like this: the forge does not know the lines it gave.
     let output = stage.review_output(vec![finding(0, 10, "line ten")]);
     stage.hub.refuse_lines(true);
     let report = stage.published(&output, Some(pull), |_| {});
     let told = part(&report, "review");
-    assert_eq!(told.counts, Some(Counts { candidate: 1, inline: 0, body: 1, duplicate: 0, over_limit: 0 }));
+    assert_eq!(
+        told.counts,
+        Some(FindingCounts { candidate: 1, inline: 0, body: 1, duplicate: 0, over_limit: 0 })
+    );
     assert!(told.notes.iter().any(|note| note.contains("refused the lines")), "{told:?}");
     assert_eq!((stage.repo.reviews(pull).len(), stage.repo.line_comments(pull).len()), (1, 0));
 }
 
 #[test]
 fn a_verdict_goes_as_far_as_allowed() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let pull = stage.pull_request();
     let output = |verdict| {
         let path = stage.review_output(vec![finding(0, 10, "line ten")]);
@@ -207,19 +213,19 @@ fn a_verdict_goes_as_far_as_allowed() {
         stage.output("review").file("review.json", &review.to_string()).file("summary.md", "x").finish()
     };
     stage.published(&output(ReviewVerdict::Block), Some(pull), |_| {});
-    stage.published(&output(ReviewVerdict::Block), Some(pull), |o| o.verdicts = Verdicts::Block);
-    stage.published(&output(ReviewVerdict::Approve), Some(pull), |o| o.verdicts = Verdicts::All);
+    stage.published(&output(ReviewVerdict::Block), Some(pull), |o| o.verdicts = VerdictReach::Block);
+    stage.published(&output(ReviewVerdict::Approve), Some(pull), |o| o.verdicts = VerdictReach::All);
     let states: Vec<String> = stage.repo.reviews(pull).into_iter().map(|r| r.0).collect();
     assert_eq!(states, ["COMMENTED", "CHANGES_REQUESTED", "APPROVED"]);
     // Nobody can judge their own pull request: GitHub would refuse the whole review.
     let own = stage.repo.pull(LOGIN, NAME, "topic", "main");
-    stage.published(&output(ReviewVerdict::Block), Some(own), |o| o.verdicts = Verdicts::All);
+    stage.published(&output(ReviewVerdict::Block), Some(own), |o| o.verdicts = VerdictReach::All);
     assert_eq!(stage.repo.reviews(own)[0].0, "COMMENTED");
 }
 
 #[test]
 fn markers_that_others_forge_are_not_believed() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let pull = stage.pull_request();
     let output = stage.review_output(vec![finding(0, 10, "line ten")]);
     stage.published(&output, Some(pull), |_| {});
@@ -229,8 +235,8 @@ fn markers_that_others_forge_are_not_believed() {
     let other = stage.repo.pull("someone", NAME, "topic", "main");
     stage.hub.user("mallory", "token-of-mallory");
     let mallory = stage.review_output(Vec::new());
-    let mut options = holon_publish::github::Options::new(format!("{NAME}#{other}").parse().unwrap());
-    options.own = Own::Login("mallory".into());
+    let mut options = holon_publish::github::PublishOptions::new(format!("{NAME}#{other}").parse().unwrap());
+    options.own = OwnAccount::Login("mallory".into());
     stage.publish_as(&mallory, &options, "token-of-mallory").unwrap();
     stage.repo.comment(other, "mallory", &format!("{body}\n{line}"));
     stage.published(&output, Some(other), |_| {});
@@ -239,7 +245,7 @@ fn markers_that_others_forge_are_not_believed() {
 
 #[test]
 fn a_review_needs_a_pull_request() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let issue = stage.repo.issue("someone", "x", "y");
     let output = stage
         .output("review")
@@ -257,7 +263,7 @@ fn a_review_needs_a_pull_request() {
 
 #[test]
 fn hostile_text_notifies_nobody_and_fits() {
-    let stage = Stage::new();
+    let stage = PublishStage::new();
     let pull = stage.pull_request();
     let mut hostile = finding(0, 10, "line ten");
     hostile.severity = Severity::Critical;

@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use holon_core::artifact::review::{Finding, Location, Review, ReviewVerdict, Severity, Side};
+use holon_core::artifact::review::{
+    DiffSide, LocationCheck, ReviewFinding, ReviewReport, ReviewVerdict, Severity,
+};
 use holon_core::digest::sha256;
-use holon_core::manifest::{Artifact, SnapshotInfo};
+use holon_core::manifest::{ArtifactRecord, SnapshotInfo};
 use holon_core::redact::Redactor;
-use holon_core::{Manifest, Outcome, RunId, Status};
+use holon_core::{Manifest, RunId, RunOutcome, RunStatus};
 use holon_git::Git;
-use holon_publish::api::{Clock, Http, Patience, Reach};
-use holon_publish::github::{Options, Own, PartReport, Report, Tools, publish};
-use holon_publish::{Error, Output, Token};
-use holon_testkit::github::{GitHub, Hosted};
+use holon_publish::api::{ApiBase, Clock, HttpApi, PatientApi};
+use holon_publish::github::{OwnAccount, PartReport, PublishOptions, PublishReport, PublishTools, publish};
+use holon_publish::{ForgeToken, PublishError, VerifiedOutput};
+use holon_testkit::github::{GitHub, HostedRepo};
 use holon_testkit::run_git;
 
 /// A token that must never be seen anywhere.
@@ -24,9 +26,9 @@ pub(crate) const NAME: &str = "octo/hello";
 
 /// Waits that take no time and are remembered, in milliseconds.
 #[derive(Clone, Default)]
-pub(crate) struct Hourglass(pub(crate) Arc<Mutex<Vec<u64>>>);
+pub(crate) struct RecordingClock(pub(crate) Arc<Mutex<Vec<u64>>>);
 
-impl Clock for Hourglass {
+impl Clock for RecordingClock {
     fn now(&self) -> u64 {
         1_700_000_000
     }
@@ -36,11 +38,11 @@ impl Clock for Hourglass {
     }
 }
 
-pub(crate) struct Stage {
+pub(crate) struct PublishStage {
     pub(crate) hub: GitHub,
-    pub(crate) repo: Hosted,
+    pub(crate) repo: HostedRepo,
     pub(crate) dir: tempfile::TempDir,
-    pub(crate) clock: Hourglass,
+    pub(crate) clock: RecordingClock,
     pub(crate) patience: Duration,
 }
 
@@ -49,7 +51,7 @@ pub(crate) fn numbered(lines: std::ops::RangeInclusive<u64>) -> String {
     lines.map(|n| format!("line {n}\n")).collect()
 }
 
-impl Stage {
+impl PublishStage {
     /// A repository with one commit on `main`, and an account that may write to it.
     pub(crate) fn new() -> Self {
         let hub = GitHub::start();
@@ -58,7 +60,7 @@ impl Stage {
         let text = numbered(1..=60);
         repo.commit("main", None, &[("a.txt", Some(&text)), ("b.txt", Some("b\n"))], "first");
         let dir = tempfile::tempdir().unwrap();
-        Self { hub, repo, dir, clock: Hourglass::default(), patience: Duration::from_secs(600) }
+        Self { hub, repo, dir, clock: RecordingClock::default(), patience: Duration::from_secs(600) }
     }
 
     /// A pull request of someone else that changes lines 10 and 40 of `a.txt`.
@@ -75,24 +77,29 @@ impl Stage {
         &self,
         output: &Path,
         number: Option<u64>,
-        change: impl FnOnce(&mut Options),
-    ) -> Result<Report, Error> {
-        let mut options = Options::new(holon_publish::Target { repo: NAME.parse()?, number });
-        options.own = Own::Ask;
+        change: impl FnOnce(&mut PublishOptions),
+    ) -> Result<PublishReport, PublishError> {
+        let mut options = PublishOptions::new(holon_publish::PublishTarget { repo: NAME.parse()?, number });
+        options.own = OwnAccount::Ask;
         change(&mut options);
         self.publish_as(output, &options, TOKEN)
     }
 
-    pub(crate) fn publish_as(&self, output: &Path, options: &Options, token: &str) -> Result<Report, Error> {
-        let output = Output::open(output, None)?;
-        let reach = Reach::new(&self.hub.address())?;
-        let token = Token::new(token);
-        let http = Http::new(reach.clone(), token.clone())?;
-        let mut api = Patience::new(http, self.clock.clone(), self.patience);
+    pub(crate) fn publish_as(
+        &self,
+        output: &Path,
+        options: &PublishOptions,
+        token: &str,
+    ) -> Result<PublishReport, PublishError> {
+        let output = VerifiedOutput::open(output, None)?;
+        let reach = ApiBase::new(&self.hub.address())?;
+        let token = ForgeToken::new(token);
+        let http = HttpApi::new(reach.clone(), token.clone())?;
+        let mut api = PatientApi::new(http, self.clock.clone(), self.patience);
         let git = Git::find()?;
         let temp = self.dir.path().join("temp");
         fs::create_dir_all(&temp).unwrap();
-        let mut tools = Tools {
+        let mut tools = PublishTools {
             api: &mut api,
             reach: &reach,
             token,
@@ -110,15 +117,15 @@ impl Stage {
         &self,
         output: &Path,
         number: Option<u64>,
-        change: impl FnOnce(&mut Options),
-    ) -> Report {
+        change: impl FnOnce(&mut PublishOptions),
+    ) -> PublishReport {
         let report = self.publish(output, number, change).unwrap_or_else(|error| panic!("{error}"));
         assert!(!report.failed(), "{report:#?}");
         report
     }
 
     /// An output folder in the making.
-    pub(crate) fn output(&self, mode: &str) -> Making {
+    pub(crate) fn output(&self, mode: &str) -> OutputMaking {
         let folder = tempfile::tempdir_in(self.dir.path()).unwrap().keep();
         let number =
             folder.file_name().unwrap().len() as u64 + fs::read_dir(self.dir.path()).unwrap().count() as u64;
@@ -127,7 +134,7 @@ impl Stage {
         manifest.metadata.agent.name = "script".into();
         manifest.metadata.snapshot =
             Some(SnapshotInfo { base_commit: self.repo.tip("main"), ..SnapshotInfo::default() });
-        Making { folder, manifest, outcome: Outcome::Success }
+        OutputMaking { folder, manifest, outcome: RunOutcome::Success }
     }
 
     /// An output with a patch that was made on a branch with these changes.
@@ -157,25 +164,31 @@ impl Stage {
     }
 
     /// An output with a review of the pull request's head.
-    pub(crate) fn review_output(&self, findings: Vec<Finding>) -> PathBuf {
+    pub(crate) fn review_output(&self, findings: Vec<ReviewFinding>) -> PathBuf {
         let head = self.repo.tip("topic");
-        let review =
-            Review { version: 1, base: None, head, verdict: ReviewVerdict::Comment, findings, dropped: 0 };
+        let review = ReviewReport {
+            version: 1,
+            base: None,
+            head,
+            verdict: ReviewVerdict::Comment,
+            findings,
+            dropped: 0,
+        };
         let text = serde_json::to_string(&review).unwrap();
         self.output("review").file("review.json", &text).file("summary.md", "Read it all.\n").finish()
     }
 }
 
-pub(crate) struct Making {
+pub(crate) struct OutputMaking {
     pub(crate) folder: PathBuf,
     pub(crate) manifest: Manifest,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RunOutcome,
 }
 
-impl Making {
+impl OutputMaking {
     pub(crate) fn file(mut self, name: &str, text: &str) -> Self {
         fs::write(self.folder.join(name), text).unwrap();
-        self.manifest.artifacts.push(Artifact {
+        self.manifest.artifacts.push(ArtifactRecord {
             path: name.into(),
             sha256: Some(sha256(text.as_bytes())),
             bytes: text.len() as u64,
@@ -186,25 +199,25 @@ impl Making {
         self
     }
 
-    pub(crate) fn outcome(mut self, outcome: Outcome) -> Self {
+    pub(crate) fn outcome(mut self, outcome: RunOutcome) -> Self {
         self.outcome = outcome;
         self
     }
 
     pub(crate) fn finish(mut self) -> PathBuf {
-        self.manifest.conclude(Status::Completed, self.outcome);
+        self.manifest.conclude(RunStatus::Completed, self.outcome);
         fs::write(self.folder.join("manifest.json"), self.manifest.to_json()).unwrap();
         self.folder
     }
 }
 
 /// A finding on a line of `a.txt`.
-pub(crate) fn finding(number: usize, line: u64, snippet: &str) -> Finding {
-    Finding {
+pub(crate) fn finding(number: usize, line: u64, snippet: &str) -> ReviewFinding {
+    ReviewFinding {
         path: "a.txt".into(),
         line: Some(line),
         end_line: None,
-        side: Side::New,
+        side: DiffSide::New,
         severity: [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Nit]
             [number % 5],
         category: "correctness".into(),
@@ -214,13 +227,13 @@ pub(crate) fn finding(number: usize, line: u64, snippet: &str) -> Finding {
         confidence: 0.9,
         snippet: snippet.into(),
         fingerprint: format!("{number:032x}"),
-        location: Location::Verified,
+        location: LocationCheck::Verified,
     }
 }
 
 /// One part of a report.
 #[track_caller]
-pub(crate) fn part<'r>(report: &'r Report, name: &str) -> &'r PartReport {
+pub(crate) fn part<'r>(report: &'r PublishReport, name: &str) -> &'r PartReport {
     report
         .parts
         .iter()

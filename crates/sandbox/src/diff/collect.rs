@@ -10,52 +10,64 @@ use holon_core::Access;
 use holon_core::scope::WriteScope;
 use holon_git::{ObjectFormat, Repository, tracked};
 
-use super::ground::{Found, Ground, Placed, paths};
-use super::ignored::Rules;
-use super::origin::Prefix;
-use super::original::Bases;
-use super::{Change, Changes, Error, Limits, Options, Place, PlaceRoot, Roots, Side, copied, overlay};
-use crate::snapshot::tree::{Kind, Root, bytes, path_of};
-use crate::snapshot::{Index, Seen, Skipped, Snapshot, Why};
+use super::ignored::BaseIgnoreRules;
+use super::origin::OverlayXattrPrefix;
+use super::original::ChangeBases;
+use super::scan_base::{ResultSource, ScanBase, ScanFindings, paths};
+use super::{
+    CollectOptions, CollectedChanges, ContentLocation, ContentRoot, ContentRoots, DiffError, PatchLimits,
+    PathChange, PathVersion, copied, overlay,
+};
+use crate::snapshot::tree::{OpenTree, TreeEntryKind, bytes, path_of};
+use crate::snapshot::{CopyIndex, FileStat, SkipReason, SkippedPath, WorkspaceSnapshot};
 
-enum Scan<'a> {
-    Overlay(overlay::Scan<'a>),
-    Copied(copied::Scan<'a>),
+enum SnapshotScan<'a> {
+    Overlay(overlay::OverlayScan<'a>),
+    Copied(copied::CopyScan<'a>),
 }
 
-pub(crate) fn changes(snapshot: &Snapshot, options: &Options<'_>) -> Result<Changes, Error> {
-    let open = |path| Root::open(path).map_err(Error::io("open", path));
+pub(crate) fn changes(
+    snapshot: &WorkspaceSnapshot,
+    options: &CollectOptions<'_>,
+) -> Result<CollectedChanges, DiffError> {
+    let open = |path| OpenTree::open(path).map_err(DiffError::io("open", path));
     let workspace = snapshot.workspace();
     let repository = Repository::look(workspace)?.repository;
     let format = if snapshot.base().sha256 { ObjectFormat::Sha256 } else { ObjectFormat::Sha1 };
     let Some(written) = snapshot.written().filter(|_| snapshot.access().writable()) else {
         return Ok(nothing(format));
     };
-    let ground = Ground {
+    let ground = ScanBase {
         base: open(workspace)?,
         written: open_written(written)?,
         hidden: snapshot.hidden().iter().map(|path| bytes(path).to_vec()).collect(),
-        rules: Rules::of(repository.as_ref()).map_err(Error::io("read the ignore rules of", workspace))?,
+        rules: BaseIgnoreRules::of(repository.as_ref())
+            .map_err(DiffError::io("read the ignore rules of", workspace))?,
         limits: options.limits,
         format,
     };
     let mut scan = match snapshot.copy() {
         Some(_) => {
             let path = snapshot.index_path();
-            let index = Index::load(&path).map_err(Error::io("read", path))?;
+            let index = CopyIndex::load(&path).map_err(DiffError::io("read", path))?;
             let started = snapshot.started();
-            Scan::Copied(copied::Scan { ground: &ground, git: snapshot.git_view(), index, started })
+            SnapshotScan::Copied(copied::CopyScan {
+                ground: &ground,
+                git: snapshot.git_view(),
+                index,
+                started,
+            })
         }
-        None => Scan::Overlay(overlay::Scan {
+        None => SnapshotScan::Overlay(overlay::OverlayScan {
             ground: &ground,
-            prefix: if snapshot.by_root() { Prefix::Trusted } else { Prefix::User },
+            prefix: if snapshot.by_root() { OverlayXattrPrefix::Trusted } else { OverlayXattrPrefix::User },
             git: snapshot.git_view(),
             started: snapshot.started(),
         }),
     };
     let mut found = match &mut scan {
-        Scan::Overlay(scan) => scan.run()?,
-        Scan::Copied(scan) => scan.run()?,
+        SnapshotScan::Overlay(scan) => scan.run()?,
+        SnapshotScan::Copied(scan) => scan.run()?,
     };
     if let Some(repository) = &repository {
         add_tracked(&scan, repository, options, &mut found)?;
@@ -64,15 +76,15 @@ pub(crate) fn changes(snapshot: &Snapshot, options: &Options<'_>) -> Result<Chan
         Access::Scoped { write } => Some(WriteScope::new(write)?),
         _ => None,
     };
-    let bases = Bases::of(snapshot, options.git, repository.as_ref())?;
+    let bases = ChangeBases::of(snapshot, options.git, repository.as_ref())?;
     let originals = bases.are_kept();
     let has_moved = |path: &[u8]| match &scan {
-        Scan::Copied(scan) => scan.base_moved(path),
-        Scan::Overlay(scan) => scan.base_moved(path, originals),
+        SnapshotScan::Copied(scan) => scan.base_moved(path),
+        SnapshotScan::Overlay(scan) => scan.base_moved(path, originals),
     };
     let moved = std::mem::take(&mut found.moved);
     let mut sifted =
-        Sifted { changes: nothing(format), bytes: 0, moved, bases: &bases, has_moved: &has_moved };
+        SiftedChanges { changes: nothing(format), bytes: 0, moved, bases: &bases, has_moved: &has_moved };
     for (path, placed) in &found.placed {
         sifted.add(&ground, path, placed, scope.as_ref())?;
     }
@@ -81,19 +93,19 @@ pub(crate) fn changes(snapshot: &Snapshot, options: &Options<'_>) -> Result<Chan
 }
 
 /// The payload may have closed its own root directory; it is the host's again.
-fn open_written(path: &Path) -> Result<Root, Error> {
-    let failed = || Error::io("open", path);
-    match Root::open(path) {
+fn open_written(path: &Path) -> Result<OpenTree, DiffError> {
+    let failed = || DiffError::io("open", path);
+    match OpenTree::open(path) {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
             fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed())?;
-            Root::open(path).map_err(failed())
+            OpenTree::open(path).map_err(failed())
         }
         opened => opened.map_err(failed()),
     }
 }
 
-fn nothing(format: ObjectFormat) -> Changes {
-    Changes {
+fn nothing(format: ObjectFormat) -> CollectedChanges {
+    CollectedChanges {
         entries: Vec::new(),
         out_of_scope: Vec::new(),
         hidden: Vec::new(),
@@ -109,11 +121,11 @@ fn nothing(format: ObjectFormat) -> Changes {
 
 /// Ignore rules say nothing about files git tracks: those belong to the patch after all.
 fn add_tracked(
-    scan: &Scan<'_>,
+    scan: &SnapshotScan<'_>,
     repository: &Repository,
-    options: &Options<'_>,
-    found: &mut Found,
-) -> Result<(), Error> {
+    options: &CollectOptions<'_>,
+    found: &mut ScanFindings,
+) -> Result<(), DiffError> {
     if found.unsure.is_empty() {
         return Ok(());
     }
@@ -124,8 +136,8 @@ fn add_tracked(
         }
         let path = bytes(&path).to_vec();
         let placed = match scan {
-            Scan::Overlay(scan) => scan.locate(&path)?,
-            Scan::Copied(scan) => scan.locate(&path)?,
+            SnapshotScan::Overlay(scan) => scan.locate(&path)?,
+            SnapshotScan::Copied(scan) => scan.locate(&path)?,
         };
         found.ignored.remove(&path);
         found.placed.entry(path).or_insert(placed);
@@ -133,54 +145,54 @@ fn add_tracked(
     Ok(())
 }
 
-struct Sifted<'a> {
-    changes: Changes,
+struct SiftedChanges<'a> {
+    changes: CollectedChanges,
     bytes: u64,
     moved: BTreeSet<Vec<u8>>,
-    bases: &'a Bases<'a>,
-    has_moved: &'a dyn Fn(&[u8]) -> Result<bool, Error>,
+    bases: &'a ChangeBases<'a>,
+    has_moved: &'a dyn Fn(&[u8]) -> Result<bool, DiffError>,
 }
 
 /// What a path was when the agent began.
 enum BaseSide {
-    Known(Option<Side>),
+    Known(Option<PathVersion>),
     Unknown,
 }
 
-impl Sifted<'_> {
+impl SiftedChanges<'_> {
     fn add(
         &mut self,
-        ground: &Ground,
+        ground: &ScanBase,
         path: &[u8],
-        placed: &Placed,
+        placed: &ResultSource,
         scope: Option<&WriteScope>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), DiffError> {
         let (base, moved) = self.base(ground, path)?;
         let result = match placed {
-            Placed::Absent => None,
+            ResultSource::Absent => None,
             // Moved there with its folder, so it is what it was.
-            Placed::Base(at) => match self.base(ground, at)?.0 {
+            ResultSource::Base(at) => match self.base(ground, at)?.0 {
                 BaseSide::Known(side) => side,
                 BaseSide::Unknown => {
-                    side(&ground.base, PlaceRoot::Base, at).map_err(ground.base_error(at))?
+                    side(&ground.base, ContentRoot::Base, at).map_err(ground.base_error(at))?
                 }
             },
-            Placed::Written(at) => {
-                side(&ground.written, PlaceRoot::Written, at).map_err(ground.written_error(at))?
+            ResultSource::Written(at) => {
+                side(&ground.written, ContentRoot::Written, at).map_err(ground.written_error(at))?
             }
-            Placed::Gitlink(id) => Some(Side::Gitlink { id: id.clone() }),
+            ResultSource::Gitlink(id) => Some(PathVersion::Gitlink { id: id.clone() }),
         };
         let (base, known) = match base {
             BaseSide::Known(base) => (base, true),
             BaseSide::Unknown => {
-                (side(&ground.base, PlaceRoot::Base, path).map_err(ground.base_error(path))?, false)
+                (side(&ground.base, ContentRoot::Base, path).map_err(ground.base_error(path))?, false)
             }
         };
         match same(ground, self.bases, base.as_ref(), result.as_ref()) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-                self.changes.skipped.push(Skipped { path: path_of(path), why: Why::Unreadable });
+                self.changes.skipped.push(SkippedPath { path: path_of(path), why: SkipReason::Unreadable });
                 return Ok(());
             }
             Err(e) => return Err(ground.written_error(path)(e)),
@@ -193,7 +205,7 @@ impl Sifted<'_> {
             return Ok(());
         }
         self.weigh(&result, path, ground.limits)?;
-        let change = Change { path: path_of(path), base, result };
+        let change = PathChange { path: path_of(path), base, result };
         if known {
             self.changes.entries.push(change)
         } else {
@@ -203,8 +215,8 @@ impl Sifted<'_> {
     }
 
     /// What was at a path when the agent began, and whether it is something else now.
-    fn base(&self, ground: &Ground, path: &[u8]) -> Result<(BaseSide, bool), Error> {
-        let now = side(&ground.base, PlaceRoot::Base, path).map_err(ground.base_error(path))?;
+    fn base(&self, ground: &ScanBase, path: &[u8]) -> Result<(BaseSide, bool), DiffError> {
+        let now = side(&ground.base, ContentRoot::Base, path).map_err(ground.base_error(path))?;
         let suspect = self.moved.contains(path) || (self.has_moved)(path)?;
         if !suspect {
             return Ok((BaseSide::Known(now), false));
@@ -218,62 +230,73 @@ impl Sifted<'_> {
         }
     }
 
-    fn weigh(&mut self, result: &Option<Side>, path: &[u8], limits: Limits) -> Result<(), Error> {
-        if let Some(Side::File { size, .. }) = result {
+    fn weigh(
+        &mut self,
+        result: &Option<PathVersion>,
+        path: &[u8],
+        limits: PatchLimits,
+    ) -> Result<(), DiffError> {
+        if let Some(PathVersion::File { size, .. }) = result {
             self.bytes = self.bytes.saturating_add(*size);
         }
         if self.bytes > limits.bytes {
-            return Err(Error::TooLarge { limit: limits.bytes, path: path_of(path) });
+            return Err(DiffError::TooLarge { limit: limits.bytes, path: path_of(path) });
         }
         Ok(())
     }
 }
 
 fn finish(
-    mut changes: Changes,
+    mut changes: CollectedChanges,
     moved: BTreeSet<Vec<u8>>,
-    bases: Bases<'_>,
-    ground: Ground,
-    found: Found,
-) -> Changes {
+    bases: ChangeBases<'_>,
+    ground: ScanBase,
+    found: ScanFindings,
+) -> CollectedChanges {
     changes.hidden = paths(found.hidden);
     changes.ignored = found.ignored.len() as u64;
     changes.skipped.extend(found.skipped);
     // What somebody else removed, and the agent did not touch, is nobody's concern.
     let touched = |path: &Vec<u8>| {
-        let is = |change: &Change| bytes(&change.path) == path.as_slice();
+        let is = |change: &PathChange| bytes(&change.path) == path.as_slice();
         changes.entries.iter().any(is) || changes.unknown.iter().any(is)
     };
     changes.moved = paths(moved.into_iter().filter(|path| !bases.are_kept() || touched(path)));
     changes.replaced = found.replaced;
-    changes.roots = Some(Roots { base: ground.base, written: ground.written, kept: bases.into_root() });
+    changes.roots =
+        Some(ContentRoots { base: ground.base, written: ground.written, kept: bases.into_root() });
     changes
 }
 
 /// What is at a path, as far as a patch can say it.
-fn side(root: &Root, place: PlaceRoot, path: &[u8]) -> io::Result<Option<Side>> {
+fn side(root: &OpenTree, place: ContentRoot, path: &[u8]) -> io::Result<Option<PathVersion>> {
     let Some(meta) = root.look(path)? else { return Ok(None) };
     Ok(match meta.kind {
-        Kind::File => {
-            let seen = (place == PlaceRoot::Base).then(|| Seen::from(&meta));
-            let place = Place { root: place, path: path.to_vec(), seen };
-            Some(Side::File { exec: meta.is_exec(), size: meta.size, place })
+        TreeEntryKind::File => {
+            let seen = (place == ContentRoot::Base).then(|| FileStat::from(&meta));
+            let place = ContentLocation { root: place, path: path.to_vec(), seen };
+            Some(PathVersion::File { exec: meta.is_exec(), size: meta.size, place })
         }
-        Kind::Symlink => Some(Side::Symlink { target: root.read_link(path)? }),
-        Kind::Dir | Kind::Whiteout | Kind::Special => None,
+        TreeEntryKind::Symlink => Some(PathVersion::Symlink { target: root.read_link(path)? }),
+        TreeEntryKind::Dir | TreeEntryKind::Whiteout | TreeEntryKind::Special => None,
     })
 }
 
-fn same(ground: &Ground, bases: &Bases<'_>, base: Option<&Side>, result: Option<&Side>) -> io::Result<bool> {
-    let open = |place: &Place| match place.root {
-        PlaceRoot::Base => ground.base.open_file(&place.path),
-        PlaceRoot::Written => ground.written.open_file(&place.path),
-        PlaceRoot::Kept => bases.open(&place.path),
+fn same(
+    ground: &ScanBase,
+    bases: &ChangeBases<'_>,
+    base: Option<&PathVersion>,
+    result: Option<&PathVersion>,
+) -> io::Result<bool> {
+    let open = |place: &ContentLocation| match place.root {
+        ContentRoot::Base => ground.base.open_file(&place.path),
+        ContentRoot::Written => ground.written.open_file(&place.path),
+        ContentRoot::Kept => bases.open(&place.path),
     };
     match (base, result) {
         (
-            Some(Side::File { exec, size, place }),
-            Some(Side::File { exec: result_exec, size: result_size, place: result_place }),
+            Some(PathVersion::File { exec, size, place }),
+            Some(PathVersion::File { exec: result_exec, size: result_size, place: result_place }),
         ) => {
             let (mut one, mut other) = (open(place)?, open(result_place)?);
             Ok(exec == result_exec
@@ -281,7 +304,7 @@ fn same(ground: &Ground, bases: &Bases<'_>, base: Option<&Side>, result: Option<
                 && (place == result_place || equal(&mut one, &mut other)?))
         }
         // Whoever deletes a file must be able to say what was in it.
-        (Some(Side::File { place, .. }), _) => open(place).map(|_| false),
+        (Some(PathVersion::File { place, .. }), _) => open(place).map(|_| false),
         (base, result) => Ok(base == result),
     }
 }

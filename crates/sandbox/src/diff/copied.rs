@@ -2,34 +2,34 @@
 
 use std::collections::HashMap;
 
-use super::Error;
-use super::ground::{Found, Ground, Placed, is_dot_git};
+use super::DiffError;
+use super::scan_base::{ResultSource, ScanBase, ScanFindings, is_dot_git};
 use super::submodule;
-use crate::snapshot::tree::{Kind, is_nameable};
-use crate::snapshot::walk::{Entry, Step, Walk};
-use crate::snapshot::{GitView, Index, Pair, Seen, Stamp, Why};
+use crate::snapshot::tree::{TreeEntryKind, is_nameable};
+use crate::snapshot::walk::{TreeWalk, WalkEntry, WalkStep};
+use crate::snapshot::{CopyIndex, CopyIndexEntry, FileStat, FileTimestamp, GitView, SkipReason};
 
 /// A scan of one copy.
-pub(crate) struct Scan<'a> {
-    pub(crate) ground: &'a Ground,
+pub(crate) struct CopyScan<'a> {
+    pub(crate) ground: &'a ScanBase,
     pub(crate) git: Option<&'a GitView>,
-    pub(crate) index: Index,
+    pub(crate) index: CopyIndex,
     /// The moment before the first file was copied.
-    pub(crate) started: Stamp,
+    pub(crate) started: FileTimestamp,
 }
 
-impl Scan<'_> {
+impl CopyScan<'_> {
     /// Everything that differs from the base, contents not yet compared.
-    pub(crate) fn run(&mut self) -> Result<Found, Error> {
+    pub(crate) fn run(&mut self) -> Result<ScanFindings, DiffError> {
         let ground = self.ground;
-        let mut found = Found::default();
+        let mut found = ScanFindings::default();
         // What is left in here at the end was in the copy and is not any more.
         let mut missing = self.index.entries.clone();
         let mut walk =
-            ground.written.open_dir(b"").and_then(Walk::repairing).map_err(ground.written_error(b""))?;
+            ground.written.open_dir(b"").and_then(TreeWalk::repairing).map_err(ground.written_error(b""))?;
         loop {
             match walk.next().map_err(ground.written_error(b""))? {
-                Step::Entry(entry) => {
+                WalkStep::Entry(entry) => {
                     if is_dot_git(&entry.name) {
                         continue;
                     }
@@ -39,24 +39,24 @@ impl Scan<'_> {
                     if ground.hidden.contains(&entry.path) {
                         found.hidden.insert(entry.path);
                     } else if !is_nameable(&entry.path) {
-                        found.skip(&entry.path, Why::PathTooLong);
+                        found.skip(&entry.path, SkipReason::PathTooLong);
                     } else if !entry.meta.is_dir() {
                         self.leaf(&entry, &walk, &mut missing, &mut found)?;
                     } else if let Some(id) = self.new_submodule(&entry)? {
-                        found.placed.insert(entry.path, Placed::Gitlink(id));
+                        found.placed.insert(entry.path, ResultSource::Gitlink(id));
                     } else {
                         walk.descend(&entry).map_err(ground.written_error(&entry.path))?;
                     }
                 }
-                Step::Left => {}
-                Step::Done => break,
+                WalkStep::Left => {}
+                WalkStep::Done => break,
             }
         }
         self.gone(missing, &mut found)?;
         Ok(found)
     }
 
-    fn new_submodule(&self, entry: &Entry) -> Result<Option<String>, Error> {
+    fn new_submodule(&self, entry: &WalkEntry) -> Result<Option<String>, DiffError> {
         let ground = self.ground;
         match ground.base.look(&entry.path).map_err(ground.base_error(&entry.path))? {
             None => submodule::commit_of_new(ground, self.git, &entry.path),
@@ -66,18 +66,18 @@ impl Scan<'_> {
 
     fn leaf(
         &self,
-        entry: &Entry,
-        walk: &Walk,
-        missing: &mut HashMap<Vec<u8>, Pair>,
-        found: &mut Found,
-    ) -> Result<(), Error> {
+        entry: &WalkEntry,
+        walk: &TreeWalk,
+        missing: &mut HashMap<Vec<u8>, CopyIndexEntry>,
+        found: &mut ScanFindings,
+    ) -> Result<(), DiffError> {
         let ground = self.ground;
-        if !matches!(entry.meta.kind, Kind::File | Kind::Symlink) {
-            found.skip(&entry.path, Why::Special);
+        if !matches!(entry.meta.kind, TreeEntryKind::File | TreeEntryKind::Symlink) {
+            found.skip(&entry.path, SkipReason::Special);
             return Ok(());
         }
         let known = missing.remove(&entry.path);
-        if known.is_some_and(|pair| pair.copy == Seen::from(&entry.meta)) {
+        if known.is_some_and(|pair| pair.copy == FileStat::from(&entry.meta)) {
             return Ok(());
         }
         found.count(&ground.limits)?;
@@ -89,10 +89,14 @@ impl Scan<'_> {
             return Ok(());
         }
         ground.give_access(walk, entry)?;
-        ground.put(&entry.path, Placed::Written(entry.path.clone()), found)
+        ground.put(&entry.path, ResultSource::Written(entry.path.clone()), found)
     }
 
-    fn gone(&self, missing: HashMap<Vec<u8>, Pair>, found: &mut Found) -> Result<(), Error> {
+    fn gone(
+        &self,
+        missing: HashMap<Vec<u8>, CopyIndexEntry>,
+        found: &mut ScanFindings,
+    ) -> Result<(), DiffError> {
         for path in missing.into_keys() {
             if path.split(|&b| b == b'/').any(is_dot_git) || found.placed.contains_key(&path) {
                 continue;
@@ -105,27 +109,29 @@ impl Scan<'_> {
                     found.ignored.insert(ignored);
                     found.unsure.push(path);
                 }
-                None => drop(found.placed.insert(path, Placed::Absent)),
+                None => drop(found.placed.insert(path, ResultSource::Absent)),
             }
         }
         Ok(())
     }
 
     /// Whether the base at `path` is not what was copied, or was saved while copies were made.
-    pub(crate) fn base_moved(&self, path: &[u8]) -> Result<bool, Error> {
+    pub(crate) fn base_moved(&self, path: &[u8]) -> Result<bool, DiffError> {
         let now = self.ground.base.look(path).map_err(self.ground.base_error(path))?;
-        let now = now.filter(|meta| matches!(meta.kind, Kind::File | Kind::Symlink));
+        let now = now.filter(|meta| matches!(meta.kind, TreeEntryKind::File | TreeEntryKind::Symlink));
         let copied = self.index.entries.get(path).map(|pair| pair.base);
         let since = copied.is_some_and(|base| base.ctime.is_since(self.started));
-        Ok(since || now.as_ref().map(Seen::from) != copied)
+        Ok(since || now.as_ref().map(FileStat::from) != copied)
     }
 
     /// The result at one path.
-    pub(crate) fn locate(&self, path: &[u8]) -> Result<Placed, Error> {
+    pub(crate) fn locate(&self, path: &[u8]) -> Result<ResultSource, DiffError> {
         let there = self.ground.written.look(path).map_err(self.ground.written_error(path))?;
         Ok(match there {
-            Some(meta) if matches!(meta.kind, Kind::File | Kind::Symlink) => Placed::Written(path.to_vec()),
-            _ => Placed::Absent,
+            Some(meta) if matches!(meta.kind, TreeEntryKind::File | TreeEntryKind::Symlink) => {
+                ResultSource::Written(path.to_vec())
+            }
+            _ => ResultSource::Absent,
         })
     }
 }

@@ -5,28 +5,28 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::Error;
-use crate::snapshot::tree::{Kind, Root, bytes, open_file_at, path_of, read_link_at};
-use crate::snapshot::walk::{Step, Walk};
+use super::DiffError;
+use crate::snapshot::tree::{OpenTree, TreeEntryKind, bytes, open_file_at, path_of, read_link_at};
+use crate::snapshot::walk::{TreeWalk, WalkStep};
 
 /// No name has this length.
 const LEFT: [u8; 8] = [0xff; 8];
 
 /// Hashes path, kind, mode, modification time and content of everything below `dir`, apart from the given
 /// paths (relative to it) and what is below them.
-pub fn tree_digest(dir: &Path, without: &[PathBuf]) -> Result<String, Error> {
-    let failed = |path: &[u8]| Error::io("read", dir.join(path_of(path)));
-    let root = Root::open(dir).map_err(failed(b""))?;
-    let mut walk = root.open_dir(b"").and_then(Walk::new).map_err(failed(b""))?;
+pub fn tree_digest(dir: &Path, without: &[PathBuf]) -> Result<String, DiffError> {
+    let failed = |path: &[u8]| DiffError::io("read", dir.join(path_of(path)));
+    let root = OpenTree::open(dir).map_err(failed(b""))?;
+    let mut walk = root.open_dir(b"").and_then(TreeWalk::new).map_err(failed(b""))?;
     let mut hash = Sha256::new();
     loop {
         let entry = match walk.next().map_err(failed(b""))? {
-            Step::Entry(entry) => entry,
-            Step::Left => {
+            WalkStep::Entry(entry) => entry,
+            WalkStep::Left => {
                 hash.update(LEFT);
                 continue;
             }
-            Step::Done => break,
+            WalkStep::Done => break,
         };
         if without.iter().any(|path| bytes(path) == entry.path) {
             continue;
@@ -39,18 +39,18 @@ pub fn tree_digest(dir: &Path, without: &[PathBuf]) -> Result<String, Error> {
         hash.update(entry.meta.mtime.sec.to_le_bytes());
         hash.update(entry.meta.mtime.nsec.to_le_bytes());
         match entry.meta.kind {
-            Kind::Dir => walk.descend(&entry).map_err(failed(&entry.path))?,
-            Kind::Symlink => {
+            TreeEntryKind::Dir => walk.descend(&entry).map_err(failed(&entry.path))?,
+            TreeEntryKind::Symlink => {
                 let target = read_link_at(walk.dir(), &entry.name).map_err(failed(&entry.path))?;
                 hash.update((target.len() as u64).to_le_bytes());
                 hash.update(&target);
             }
-            Kind::File => {
+            TreeEntryKind::File => {
                 let mut file = open_file_at(walk.dir(), &entry.name).map_err(failed(&entry.path))?;
                 let len = feed(&mut file, &mut hash).map_err(failed(&entry.path))?;
                 hash.update(len.to_le_bytes());
             }
-            Kind::Whiteout | Kind::Special => {}
+            TreeEntryKind::Whiteout | TreeEntryKind::Special => {}
         }
     }
     Ok(holon_git::touched::hex(&hash.finalize()))

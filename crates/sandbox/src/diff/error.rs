@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// What went wrong, and with what.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum DiffError {
     /// More entries changed than a patch may hold.
     #[error("the run changed more than {limit} files; exclude generated ones with .gitignore")]
     TooMany {
@@ -41,7 +41,7 @@ pub enum Error {
     Unsettled,
     /// Git itself failed.
     #[error(transparent)]
-    Git(#[from] holon_git::Error),
+    Git(#[from] holon_git::GitError),
     /// The mode's scope is not usable.
     #[error(transparent)]
     Scope(#[from] holon_core::scope::ScopeError),
@@ -57,7 +57,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl DiffError {
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }

@@ -8,7 +8,7 @@ use holon_git::Repository;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::snapshot::tree::{Root, bytes, join, path_of};
+use crate::snapshot::tree::{OpenTree, bytes, join, path_of};
 
 const LARGEST_RULES: u64 = 1 << 20;
 /// What runners leave behind: weaker than any rule of the repository.
@@ -16,29 +16,29 @@ const LEFTOVERS: &str = include_str!("../../../../rules/checks/leftovers.gitigno
 
 /// Answers whether a path of the workspace is ignored; reads `.gitignore` files as they are needed.
 #[derive(Debug, Default)]
-pub(crate) struct Rules {
+pub(crate) struct BaseIgnoreRules {
     /// `None`: not a repository, nothing is ignored.
-    source: Option<Source>,
+    source: Option<IgnoreSource>,
 }
 
 #[derive(Debug)]
-struct Source {
+struct IgnoreSource {
     /// The working tree, which may begin above the workspace.
-    toplevel: Root,
+    toplevel: OpenTree,
     prefix: Vec<u8>,
     exclude: Gitignore,
     by_dir: RefCell<HashMap<Vec<u8>, Option<Rc<Gitignore>>>>,
 }
 
-impl Rules {
+impl BaseIgnoreRules {
     /// The rules of a repository: its `.gitignore` files and `info/exclude`.
     pub(crate) fn of(repository: Option<&Repository>) -> std::io::Result<Self> {
         let Some(repository) = repository else { return Ok(Self::default()) };
-        let common = Root::open(&repository.common_dir)?;
+        let common = OpenTree::open(&repository.common_dir)?;
         let exclude = common.read_small(b"info/exclude", LARGEST_RULES)?.unwrap_or_default();
         Ok(Self {
-            source: Some(Source {
-                toplevel: Root::open(&repository.toplevel)?,
+            source: Some(IgnoreSource {
+                toplevel: OpenTree::open(&repository.toplevel)?,
                 prefix: bytes(&repository.prefix).to_vec(),
                 exclude: compile(&[LEFTOVERS.as_bytes(), &exclude].concat()),
                 by_dir: RefCell::default(),
@@ -64,7 +64,7 @@ impl Rules {
     }
 }
 
-impl Source {
+impl IgnoreSource {
     fn matches(&self, path: &[u8], is_dir: bool) -> bool {
         let mut end = path.len();
         loop {
@@ -135,7 +135,7 @@ mod tests {
         write("sub/.gitignore", "!important.log\nbuild\n");
         let check = |workspace: &str, path: &str, is_dir: bool, expect: Option<&str>| {
             let found = Repository::look(&dir.path().join(workspace)).unwrap();
-            let rules = Rules::of(found.repository.as_ref()).unwrap();
+            let rules = BaseIgnoreRules::of(found.repository.as_ref()).unwrap();
             let got = rules.root_of(path.as_bytes(), is_dir);
             assert_eq!(got.as_deref(), expect.map(str::as_bytes), "{workspace} {path}");
         };

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 /// Which attributes an overlay wrote. Only these count: the others are in the payload's own hands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Prefix {
+pub(crate) enum OverlayXattrPrefix {
     /// Mounted by root.
     Trusted,
     /// Mounted inside a user namespace.
@@ -18,7 +18,7 @@ pub(crate) enum Prefix {
 
 /// How an upper directory relates to what is below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Below {
+pub(crate) enum UpperDirOrigin {
     /// It covers the directory of the same name.
     Merged,
     /// It covers nothing.
@@ -29,21 +29,21 @@ pub(crate) enum Below {
 
 /// What an upper file was copied from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum UpperFileOrigin {
     /// This one.
-    File(Handle),
+    File(OriginHandle),
     /// Some file of the original: in a user namespace the kernel does not say which.
     Unknown,
 }
 
 /// Identifies a file of the original across renames; as the kernel encodes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Handle {
+pub(crate) struct OriginHandle {
     kind: u8,
     bytes: Vec<u8>,
 }
 
-impl Prefix {
+impl OverlayXattrPrefix {
     fn names(self) -> [&'static CStr; 3] {
         match self {
             Self::Trusted => {
@@ -54,30 +54,30 @@ impl Prefix {
     }
 
     /// Reads the marks of an open upper directory.
-    pub(crate) fn below(self, dir: BorrowedFd<'_>) -> io::Result<Below> {
+    pub(crate) fn below(self, dir: BorrowedFd<'_>) -> io::Result<UpperDirOrigin> {
         let [opaque, redirect, _] = self.names();
         if attribute(dir, opaque)?.as_deref() == Some(b"y") {
-            return Ok(Below::Opaque);
+            return Ok(UpperDirOrigin::Opaque);
         }
         // In a user namespace the kernel neither writes nor follows redirects.
         match (self, attribute(dir, redirect)?) {
-            (Self::Trusted, Some(target)) => Ok(Below::Redirect(target)),
-            _ => Ok(Below::Merged),
+            (Self::Trusted, Some(target)) => Ok(UpperDirOrigin::Redirect(target)),
+            _ => Ok(UpperDirOrigin::Merged),
         }
     }
 
     /// Which original an upper file was copied from; `None` when it is new.
-    pub(crate) fn origin(self, file: BorrowedFd<'_>) -> io::Result<Option<Origin>> {
+    pub(crate) fn origin(self, file: BorrowedFd<'_>) -> io::Result<Option<UpperFileOrigin>> {
         let value = attribute(file, self.names()[2])?;
-        Ok(value.map(|value| parse_origin(&value).map_or(Origin::Unknown, Origin::File)))
+        Ok(value.map(|value| parse_origin(&value).map_or(UpperFileOrigin::Unknown, UpperFileOrigin::File)))
     }
 }
 
 /// version, magic, length, flags, kind of handle, 16 bytes naming the file system, the handle.
-fn parse_origin(value: &[u8]) -> Option<Handle> {
+fn parse_origin(value: &[u8]) -> Option<OriginHandle> {
     match value {
         [0, 0xfb, len, _flags, kind, rest @ ..] if usize::from(*len) == value.len() && rest.len() > 16 => {
-            Some(Handle { kind: *kind, bytes: rest[16..].to_vec() })
+            Some(OriginHandle { kind: *kind, bytes: rest[16..].to_vec() })
         }
         _ => None,
     }
@@ -95,17 +95,17 @@ fn attribute(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-impl Handle {
+impl OriginHandle {
     /// The handle of a name in an open directory; `None` where the file system has none.
     pub(crate) fn of(dir: impl AsFd, name: &[u8]) -> Option<Self> {
         #[repr(C)]
-        struct Raw {
+        struct RawFileHandle {
             len: libc::c_uint,
             kind: libc::c_int,
             bytes: [u8; 128],
         }
         let name = CString::new(name).ok()?;
-        let mut raw = Raw { len: 128, kind: 0, bytes: [0; 128] };
+        let mut raw = RawFileHandle { len: 128, kind: 0, bytes: [0; 128] };
         let mut mount_id: libc::c_int = 0;
         // SAFETY: `name` is a C string; `raw` has the layout of `struct file_handle` with room for `len`
         // bytes after its two fields; the kernel writes no more than that, and one integer to `mount_id`.
@@ -137,7 +137,7 @@ mod tests {
         value.extend([7; 16]);
         value.extend([1, 2, 3, 4]);
         value[2] = value.len() as u8;
-        assert_eq!(parse_origin(&value), Some(Handle { kind: 1, bytes: vec![1, 2, 3, 4] }));
+        assert_eq!(parse_origin(&value), Some(OriginHandle { kind: 1, bytes: vec![1, 2, 3, 4] }));
         assert_eq!(parse_origin(&value[..20]), None);
         assert_eq!(parse_origin(&[]), None);
     }
@@ -148,10 +148,10 @@ mod tests {
         fs::write(dir.path().join("a"), "a").unwrap();
         fs::write(dir.path().join("b"), "b").unwrap();
         let fd = File::open(dir.path()).unwrap();
-        let Some(a) = Handle::of(&fd, b"a") else { return };
-        assert_ne!(Handle::of(&fd, b"b").unwrap(), a);
+        let Some(a) = OriginHandle::of(&fd, b"a") else { return };
+        assert_ne!(OriginHandle::of(&fd, b"b").unwrap(), a);
         fs::rename(dir.path().join("a"), dir.path().join("c")).unwrap();
-        assert_eq!(Handle::of(&fd, b"c").unwrap(), a);
-        assert_eq!(Handle::of(&fd, b"a"), None);
+        assert_eq!(OriginHandle::of(&fd, b"c").unwrap(), a);
+        assert_eq!(OriginHandle::of(&fd, b"a"), None);
     }
 }

@@ -1,15 +1,15 @@
 //! Reading an overlay's upper layer: what the agent wrote, deleted and moved, without walking the original.
 
-use super::Error;
-use super::ground::{Found, Ground, Placed, is_dot_git};
-use super::origin::{Below, Prefix};
+use super::DiffError;
+use super::origin::{OverlayXattrPrefix, UpperDirOrigin};
+use super::scan_base::{ResultSource, ScanBase, ScanFindings, is_dot_git};
 use super::submodule;
-use crate::snapshot::tree::{Kind, Meta, is_nameable, join};
-use crate::snapshot::walk::{Entry, Step, Walk};
-use crate::snapshot::{GitView, Stamp, Why};
+use crate::snapshot::tree::{TreeEntryKind, TreeEntryMeta, is_nameable, join};
+use crate::snapshot::walk::{TreeWalk, WalkEntry, WalkStep};
+use crate::snapshot::{FileTimestamp, GitView, SkipReason};
 
 /// One upper directory on the way down.
-struct Level {
+struct UpperDirLevel {
     path: Vec<u8>,
     /// The base directory merged into it; `None` when it covers nothing.
     low: Option<Vec<u8>>,
@@ -18,26 +18,26 @@ struct Level {
 }
 
 /// A scan of one upper layer.
-pub(crate) struct Scan<'a> {
-    pub(crate) ground: &'a Ground,
-    pub(crate) prefix: Prefix,
+pub(crate) struct OverlayScan<'a> {
+    pub(crate) ground: &'a ScanBase,
+    pub(crate) prefix: OverlayXattrPrefix,
     pub(crate) git: Option<&'a GitView>,
-    pub(crate) started: Stamp,
+    pub(crate) started: FileTimestamp,
 }
 
-impl Scan<'_> {
+impl OverlayScan<'_> {
     /// Everything that differs from the base, contents not yet compared.
-    pub(crate) fn run(&self) -> Result<Found, Error> {
+    pub(crate) fn run(&self) -> Result<ScanFindings, DiffError> {
         let ground = self.ground;
-        let mut found = Found::default();
+        let mut found = ScanFindings::default();
         let start =
-            ground.written.open_dir(b"").and_then(Walk::repairing).map_err(ground.written_error(b""))?;
+            ground.written.open_dir(b"").and_then(TreeWalk::repairing).map_err(ground.written_error(b""))?;
         let mut walk = start;
-        let mut levels = vec![Level { path: Vec::new(), low: Some(Vec::new()), cleared: false }];
+        let mut levels = vec![UpperDirLevel { path: Vec::new(), low: Some(Vec::new()), cleared: false }];
         loop {
             let step = walk.next().map_err(ground.written_error(levels.last().map_or(b"", |l| &l.path)))?;
             match step {
-                Step::Entry(entry) => {
+                WalkStep::Entry(entry) => {
                     found.count(&ground.limits)?;
                     let Some(level) = levels.last() else { break };
                     if self.left_out(&entry, &mut found)? {
@@ -51,8 +51,8 @@ impl Scan<'_> {
                         self.leaf(level, &entry, &walk, &mut found)?;
                     }
                 }
-                Step::Left => drop(levels.pop()),
-                Step::Done => break,
+                WalkStep::Left => drop(levels.pop()),
+                WalkStep::Done => break,
             }
         }
         self.vanished(&mut found)?;
@@ -60,25 +60,25 @@ impl Scan<'_> {
     }
 
     /// What never becomes part of a patch: git's own, hidden, ignored, unnameable.
-    fn left_out(&self, entry: &Entry, found: &mut Found) -> Result<bool, Error> {
+    fn left_out(&self, entry: &WalkEntry, found: &mut ScanFindings) -> Result<bool, DiffError> {
         let ground = self.ground;
         if is_dot_git(&entry.name) {
             return Ok(true);
         }
         if ground.hidden.contains(&entry.path) {
-            if entry.meta.kind != Kind::Whiteout {
+            if entry.meta.kind != TreeEntryKind::Whiteout {
                 found.hidden.insert(entry.path.clone());
             }
             return Ok(true);
         }
         if !is_nameable(&entry.path) {
-            found.skip(&entry.path, Why::PathTooLong);
+            found.skip(&entry.path, SkipReason::PathTooLong);
             return Ok(true);
         }
         let base = || ground.base.look(&entry.path).map_err(ground.base_error(&entry.path));
         // A deletion is ignored as what it deleted would be.
         let is_dir = match entry.meta.kind {
-            Kind::Whiteout => base()?.is_some_and(|meta| meta.is_dir()),
+            TreeEntryKind::Whiteout => base()?.is_some_and(|meta| meta.is_dir()),
             _ => entry.meta.is_dir(),
         };
         if !ground.rules.matches(&entry.path, is_dir) {
@@ -91,10 +91,16 @@ impl Scan<'_> {
         Ok(true)
     }
 
-    fn leaf(&self, level: &Level, entry: &Entry, walk: &Walk, found: &mut Found) -> Result<(), Error> {
+    fn leaf(
+        &self,
+        level: &UpperDirLevel,
+        entry: &WalkEntry,
+        walk: &TreeWalk,
+        found: &mut ScanFindings,
+    ) -> Result<(), DiffError> {
         let ground = self.ground;
         match entry.meta.kind {
-            Kind::Whiteout => {
+            TreeEntryKind::Whiteout => {
                 if let Some(low) = &level.low {
                     let below = join(low, &entry.name);
                     // The kernel marks only what it saw in the original: if nothing is there, it was.
@@ -105,12 +111,12 @@ impl Scan<'_> {
                 }
                 ground.gone(&entry.path, true, found)
             }
-            Kind::File | Kind::Symlink => {
+            TreeEntryKind::File | TreeEntryKind::Symlink => {
                 ground.give_access(walk, entry)?;
-                ground.put(&entry.path, Placed::Written(entry.path.clone()), found)
+                ground.put(&entry.path, ResultSource::Written(entry.path.clone()), found)
             }
-            Kind::Dir | Kind::Special => {
-                found.skip(&entry.path, Why::Special);
+            TreeEntryKind::Dir | TreeEntryKind::Special => {
+                found.skip(&entry.path, SkipReason::Special);
                 ground.gone(&entry.path, true, found)
             }
         }
@@ -119,11 +125,11 @@ impl Scan<'_> {
     /// Enters an upper directory; `None` when it became one entry as a whole.
     fn enter(
         &self,
-        above: &Level,
-        entry: &Entry,
-        walk: &mut Walk,
-        found: &mut Found,
-    ) -> Result<Option<Level>, Error> {
+        above: &UpperDirLevel,
+        entry: &WalkEntry,
+        walk: &mut TreeWalk,
+        found: &mut ScanFindings,
+    ) -> Result<Option<UpperDirLevel>, DiffError> {
         let ground = self.ground;
         let path = &entry.path;
         ground.give_access(walk, entry)?;
@@ -131,7 +137,7 @@ impl Scan<'_> {
         if base.is_none()
             && let Some(id) = submodule::commit_of_new(ground, self.git, path)?
         {
-            found.placed.insert(path.clone(), Placed::Gitlink(id));
+            found.placed.insert(path.clone(), ResultSource::Gitlink(id));
             return Ok(None);
         }
         if base.is_some_and(|meta| !meta.is_dir()) {
@@ -140,7 +146,7 @@ impl Scan<'_> {
         walk.descend(entry).map_err(ground.written_error(path))?;
         let below = self.prefix.below(walk.dir()).map_err(ground.written_error(path))?;
         let low = self.low(above.low.as_deref(), &entry.name, below)?;
-        let mut level = Level { path: path.clone(), low, cleared: above.cleared };
+        let mut level = UpperDirLevel { path: path.clone(), low, cleared: above.cleared };
         if !level.cleared && level.low.as_ref() != Some(path) {
             ground.gone(path, true, found)?;
             level.cleared = true;
@@ -154,11 +160,16 @@ impl Scan<'_> {
     }
 
     /// The base directory an upper directory is merged with.
-    fn low(&self, above: Option<&[u8]>, name: &[u8], below: Below) -> Result<Option<Vec<u8>>, Error> {
+    fn low(
+        &self,
+        above: Option<&[u8]>,
+        name: &[u8],
+        below: UpperDirOrigin,
+    ) -> Result<Option<Vec<u8>>, DiffError> {
         let candidate = match below {
-            Below::Opaque => None,
-            Below::Merged => above.map(|above| join(above, name)),
-            Below::Redirect(target) => match target.strip_prefix(b"/") {
+            UpperDirOrigin::Opaque => None,
+            UpperDirOrigin::Merged => above.map(|above| join(above, name)),
+            UpperDirOrigin::Redirect(target) => match target.strip_prefix(b"/") {
                 Some(absolute) => Some(absolute.to_vec()),
                 None if target.contains(&b'/') => None,
                 None => above.map(|above| join(above, &target)),
@@ -170,7 +181,7 @@ impl Scan<'_> {
             return Ok(None);
         }
         let meta = self.ground.base.look(&low).map_err(self.ground.base_error(&low))?;
-        Ok(meta.filter(Meta::is_dir).map(|_| low))
+        Ok(meta.filter(TreeEntryMeta::is_dir).map(|_| low))
     }
 
     /// Places what a moved directory still shows of the base, apart from the names its upper side covers.
@@ -179,10 +190,10 @@ impl Scan<'_> {
         low: &[u8],
         to: &[u8],
         covered: &[Vec<u8>],
-        found: &mut Found,
-    ) -> Result<(), Error> {
+        found: &mut ScanFindings,
+    ) -> Result<(), DiffError> {
         let ground = self.ground;
-        let dir = ground.base.open_dir(low).and_then(Walk::new).map_err(ground.base_error(low))?;
+        let dir = ground.base.open_dir(low).and_then(TreeWalk::new).map_err(ground.base_error(low))?;
         for name in dir.names() {
             if covered.binary_search(name).is_ok() || is_dot_git(name) {
                 continue;
@@ -192,8 +203,8 @@ impl Scan<'_> {
                 let target = join(to, &path[low.len() + usize::from(!low.is_empty())..]);
                 match ground.rules.root_of(&target, false) {
                     Some(ignored) => drop(found.ignored.insert(ignored)),
-                    None if !is_nameable(&target) => found.skip(&target, Why::PathTooLong),
-                    None => drop(found.placed.insert(target, Placed::Base(path.to_vec()))),
+                    None if !is_nameable(&target) => found.skip(&target, SkipReason::PathTooLong),
+                    None => drop(found.placed.insert(target, ResultSource::Base(path.to_vec()))),
                 }
             })?;
         }
@@ -202,7 +213,7 @@ impl Scan<'_> {
 
     /// Whether the base at `path` may not be what it was when the snapshot was taken; whether one that is gone was ever there
     /// can only be told where originals are kept.
-    pub(crate) fn base_moved(&self, path: &[u8], originals: bool) -> Result<bool, Error> {
+    pub(crate) fn base_moved(&self, path: &[u8], originals: bool) -> Result<bool, DiffError> {
         match self.ground.base.look(path).map_err(self.ground.base_error(path))? {
             Some(meta) => Ok(meta.ctime.is_since(self.started)),
             None => Ok(originals && self.parent_changed(path)?),
@@ -210,7 +221,7 @@ impl Scan<'_> {
     }
 
     /// The result at one path of the merged view.
-    pub(crate) fn locate(&self, path: &[u8]) -> Result<Placed, Error> {
+    pub(crate) fn locate(&self, path: &[u8]) -> Result<ResultSource, DiffError> {
         let ground = self.ground;
         let mut low = Some(Vec::new());
         let mut start = 0;
@@ -219,12 +230,12 @@ impl Scan<'_> {
             let (here, name) = (&path[..end], &path[start..end]);
             match ground.written.look(here).map_err(ground.written_error(here))? {
                 None => {
-                    let Some(low) = low else { return Ok(Placed::Absent) };
+                    let Some(low) = low else { return Ok(ResultSource::Absent) };
                     let rest = join(&low, &path[start..]);
                     let there = ground.base.look(&rest).map_err(ground.base_error(&rest))?;
                     return Ok(match there {
-                        Some(meta) if !meta.is_dir() => Placed::Base(rest),
-                        _ => Placed::Absent,
+                        Some(meta) if !meta.is_dir() => ResultSource::Base(rest),
+                        _ => ResultSource::Absent,
                     });
                 }
                 Some(meta) if meta.is_dir() && end < path.len() => {
@@ -233,10 +244,13 @@ impl Scan<'_> {
                     low = self.low(low.as_deref(), name, below.map_err(ground.written_error(here))?)?;
                     start = end + 1;
                 }
-                Some(meta) if end == path.len() && matches!(meta.kind, Kind::File | Kind::Symlink) => {
-                    return Ok(Placed::Written(path.to_vec()));
+                Some(meta)
+                    if end == path.len()
+                        && matches!(meta.kind, TreeEntryKind::File | TreeEntryKind::Symlink) =>
+                {
+                    return Ok(ResultSource::Written(path.to_vec()));
                 }
-                Some(_) => return Ok(Placed::Absent),
+                Some(_) => return Ok(ResultSource::Absent),
             }
         }
     }

@@ -4,9 +4,9 @@
 
 use holon_git::{config, pointer};
 
-use super::Error;
-use super::ground::Ground;
-use crate::snapshot::tree::{Kind, Root, bytes, join};
+use super::DiffError;
+use super::scan_base::ScanBase;
+use crate::snapshot::tree::{OpenTree, TreeEntryKind, bytes, join};
 use crate::snapshot::{GIT_INSIDE, GitView, WORKSPACE_INSIDE};
 
 const SMALL: u64 = 1 << 20;
@@ -15,20 +15,20 @@ const PACKED: u64 = 8 << 20;
 /// The commit of the submodule at `path`, if that is one: a directory with a `.git` file, listed in the
 /// result's `.gitmodules`, whose HEAD can be resolved. Everything else is a directory of plain files.
 pub(crate) fn commit_of_new(
-    ground: &Ground,
+    ground: &ScanBase,
     git: Option<&GitView>,
     path: &[u8],
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>, DiffError> {
     let dot_git = join(path, b".git");
     let there = ground.written.look(&dot_git).map_err(ground.written_error(&dot_git))?;
-    if there.is_none_or(|meta| meta.kind != Kind::File) || !is_listed(ground, path)? {
+    if there.is_none_or(|meta| meta.kind != TreeEntryKind::File) || !is_listed(ground, path)? {
         return Ok(None);
     }
     let text = ground.written.read_small(&dot_git, SMALL).map_err(ground.written_error(&dot_git))?;
     let Some(named) = text.as_deref().and_then(pointer::parse) else { return Ok(None) };
     let named = bytes(&named);
     if let Some(rest) = named.strip_prefix(format!("{GIT_INSIDE}/").as_bytes()) {
-        let Some(root) = git.and_then(GitView::written).and_then(|path| Root::open(path).ok()) else {
+        let Some(root) = git.and_then(GitView::written).and_then(|path| OpenTree::open(path).ok()) else {
             return Ok(None);
         };
         let id = resolve(b"", rest).and_then(|dir| head(&[&root], &dir));
@@ -43,7 +43,7 @@ pub(crate) fn commit_of_new(
     Ok(id.filter(|id| ground.format.is_id(id)))
 }
 
-fn is_listed(ground: &Ground, path: &[u8]) -> Result<bool, Error> {
+fn is_listed(ground: &ScanBase, path: &[u8]) -> Result<bool, DiffError> {
     let name = b".gitmodules";
     let mut text = ground.written.read_small(name, SMALL).map_err(ground.written_error(name))?;
     if text.is_none() && ground.written.look(name).map_err(ground.written_error(name))?.is_none() {
@@ -71,7 +71,7 @@ fn resolve(from: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     Some(parts.join(&b'/'))
 }
 
-fn head(roots: &[&Root], dir: &[u8]) -> Option<String> {
+fn head(roots: &[&OpenTree], dir: &[u8]) -> Option<String> {
     let read = |name: &[u8], cap| {
         roots.iter().find_map(|root| root.read_small(&join(dir, name), cap).ok().flatten())
     };

@@ -6,8 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use super::measure;
-use crate::backend::{Output, Payload};
-use crate::walls::{Apart, Ending, Finished, Held, Refusal, Running};
+use crate::backend::{PayloadOutput, RunningPayload};
+use crate::isolation::{
+    DetachedNetns, FinishedPayload, LaunchRefusal, PayloadEnding, SandboxEnforcement, SandboxedProcess,
+};
 
 /// How long the other program may take to start the payload.
 const START: Duration = Duration::from_secs(60);
@@ -18,28 +20,28 @@ const TICK: Duration = Duration::from_millis(4);
 const MAX_WORDS: u64 = 64 << 10;
 
 /// See the module.
-pub(super) struct Attended {
-    running: Running,
-    held: Held,
+pub(super) struct AttendedPayload {
+    running: SandboxedProcess,
+    held: SandboxEnforcement,
     /// Output that was already looked at.
-    seen: Option<Output>,
+    seen: Option<PayloadOutput>,
     /// The network it lives in, if that is one of the host's making.
-    apart: Option<Apart>,
+    apart: Option<DetachedNetns>,
     /// Generated files that must live as long as the payload.
     _stage: tempfile::TempDir,
 }
 
 /// What became of a start.
-pub(super) enum Started {
+pub(super) enum AttendedStart {
     /// The payload runs, or ran, behind these walls.
-    Payload(Box<Attended>),
+    Payload(Box<AttendedPayload>),
     /// The program ended before there was a payload, saying this.
     Failed(String),
 }
 
-impl Started {
+impl AttendedStart {
     /// With a network that the payload was put into.
-    pub(super) fn with_door(mut self, apart: Option<Apart>) -> Self {
+    pub(super) fn with_door(mut self, apart: Option<DetachedNetns>) -> Self {
         if let Self::Payload(payload) = &mut self {
             payload.apart = apart;
         }
@@ -47,16 +49,16 @@ impl Started {
     }
 }
 
-impl Attended {
+impl AttendedPayload {
     /// Waits until `pid` tells the payload's process id. If the payload is over before its walls could be measured,
     /// `promised` stands in: what the program is known to do or fail.
     pub(super) fn start(
-        mut running: Running,
+        mut running: SandboxedProcess,
         stage: tempfile::TempDir,
-        promised: Held,
+        promised: SandboxEnforcement,
         pid: impl Fn() -> Option<u32>,
-        failed: impl Fn(Ending, &str) -> bool,
-    ) -> Result<Started, Refusal> {
+        failed: impl Fn(PayloadEnding, &str) -> bool,
+    ) -> Result<AttendedStart, LaunchRefusal> {
         let deadline = Instant::now() + START;
         let mut seen = None;
         loop {
@@ -67,15 +69,15 @@ impl Attended {
             };
             if let Some(held) = measured {
                 let payload = Self { running, held, seen, apart: None, _stage: stage };
-                return Ok(Started::Payload(Box::new(payload)));
+                return Ok(AttendedStart::Payload(Box::new(payload)));
             }
             match running.wait(Duration::ZERO)?.or(ended) {
                 Some(ending) => {
                     let said = words(&mut running, &mut seen);
                     if failed(ending, &said) {
-                        return Ok(Started::Failed(said));
+                        return Ok(AttendedStart::Failed(said));
                     }
-                    return Ok(Started::Payload(Box::new(Self {
+                    return Ok(AttendedStart::Payload(Box::new(Self {
                         running,
                         held: promised,
                         seen,
@@ -85,7 +87,7 @@ impl Attended {
                 }
                 None if Instant::now() > deadline => {
                     running.kill();
-                    return Ok(Started::Failed("it did not start in time".into()));
+                    return Ok(AttendedStart::Failed("it did not start in time".into()));
                 }
                 None => {}
             }
@@ -94,7 +96,7 @@ impl Attended {
 }
 
 /// Looks again until the filter is on: walls go up one after the other, the filter last. `None` if it ended before.
-fn settle(running: &mut Running, pid: u32) -> Result<Option<Held>, Refusal> {
+fn settle(running: &mut SandboxedProcess, pid: u32) -> Result<Option<SandboxEnforcement>, LaunchRefusal> {
     let deadline = Instant::now() + SETTLE;
     while let Some(held) = measure::around(pid) {
         if held.seccomp || Instant::now() > deadline {
@@ -108,7 +110,7 @@ fn settle(running: &mut Running, pid: u32) -> Result<Option<Held>, Refusal> {
 }
 
 /// What was said on standard error; it stays in `seen` for whoever reads the output later.
-fn words(running: &mut Running, seen: &mut Option<Output>) -> String {
+fn words(running: &mut SandboxedProcess, seen: &mut Option<PayloadOutput>) -> String {
     let Some((out, errors)) = running.take_output() else { return String::new() };
     let mut said = Vec::new();
     let mut errors = errors.take(MAX_WORDS);
@@ -122,13 +124,13 @@ fn words(running: &mut Running, seen: &mut Option<Output>) -> String {
     text
 }
 
-impl Payload for Attended {
-    fn held(&self) -> &Held {
+impl RunningPayload for AttendedPayload {
+    fn held(&self) -> &SandboxEnforcement {
         &self.held
     }
 
-    fn take_output(&mut self) -> Option<Output> {
-        self.seen.take().or_else(|| Payload::take_output(&mut self.running))
+    fn take_output(&mut self) -> Option<PayloadOutput> {
+        self.seen.take().or_else(|| RunningPayload::take_output(&mut self.running))
     }
 
     fn take_channel(&mut self) -> Option<UnixStream> {
@@ -136,10 +138,10 @@ impl Payload for Attended {
     }
 
     fn take_listener(&mut self) -> Option<TcpListener> {
-        self.apart.as_mut().and_then(Apart::take_listener)
+        self.apart.as_mut().and_then(DetachedNetns::take_listener)
     }
 
-    fn wait(&mut self, limit: Duration) -> Result<Option<Ending>, Refusal> {
+    fn wait(&mut self, limit: Duration) -> Result<Option<PayloadEnding>, LaunchRefusal> {
         self.running.wait(limit)
     }
 
@@ -151,7 +153,7 @@ impl Payload for Attended {
         self.running.kill();
     }
 
-    fn finish(self: Box<Self>) -> Finished {
+    fn finish(self: Box<Self>) -> FinishedPayload {
         let Self { running, _stage, .. } = *self;
         running.finish()
     }

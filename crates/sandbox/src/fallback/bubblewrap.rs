@@ -9,16 +9,17 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use holon_core::sandbox::Level;
+use holon_core::sandbox::IsolationLevel;
 
-use super::attended::{Attended, Started};
+use super::attended::{AttendedPayload, AttendedStart};
 use super::plan;
-use crate::backend::{Backend, Payload};
-use crate::mount::{Mount, Source};
-use crate::walls::bare::{Bare, FIRST_HANDED, Handed, UNREACHABLE};
-use crate::walls::{
-    Ending, Held, Job, Launcher, Network, PROC_HIDDEN, PROC_READ_ONLY, Refusal, Step, seccomp_bytes,
+use crate::backend::{RunningPayload, SandboxBackend};
+use crate::isolation::bare::{BareCommand, FIRST_HANDED, HandedDescriptor, UNREACHABLE};
+use crate::isolation::{
+    LaunchRefusal, LaunchStep, Launcher, PROC_HIDDEN, PROC_READ_ONLY, PayloadEnding, PayloadNetwork,
+    SandboxEnforcement, SandboxJob, seccomp_bytes,
 };
+use crate::mount::{Mount, MountSource};
 
 const STATUS_FILE: &str = "status";
 /// Places of the descriptors that every start hands over; generated files follow.
@@ -41,13 +42,13 @@ impl Default for Bubblewrap {
     }
 }
 
-impl Backend for Bubblewrap {
+impl SandboxBackend for Bubblewrap {
     fn name(&self) -> &'static str {
         "bubblewrap"
     }
 
-    fn level(&self) -> Level {
-        Level::L3
+    fn level(&self) -> IsolationLevel {
+        IsolationLevel::L3
     }
 
     fn overlays(&self) -> bool {
@@ -58,25 +59,25 @@ impl Backend for Bubblewrap {
         true
     }
 
-    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
+    fn start(&self, job: &SandboxJob) -> Result<Box<dyn RunningPayload>, LaunchRefusal> {
         if !self.command.is_file() {
             let message = "bubblewrap is not installed (apt install bubblewrap)";
-            return Err(plan::refusal(Step::Exec, message, &self.command));
+            return Err(plan::refusal(LaunchStep::Exec, message, &self.command));
         }
-        let staging = |e: std::io::Error| Refusal::new(Step::Job, e, "status file");
+        let staging = |e: std::io::Error| LaunchRefusal::new(LaunchStep::Job, e, "status file");
         let stage = tempfile::Builder::new().prefix("holon-bwrap-").tempdir().map_err(staging)?;
         let status = stage.path().join(STATUS_FILE);
         let (options, files) = options(job)?;
         let mut handed = vec![
-            Handed::Bytes(seccomp_bytes().to_vec()),
-            Handed::Bytes(nul_separated(&options)),
-            Handed::WriteTo(status.clone()),
+            HandedDescriptor::Bytes(seccomp_bytes().to_vec()),
+            HandedDescriptor::Bytes(nul_separated(&options)),
+            HandedDescriptor::WriteTo(status.clone()),
         ];
-        handed.extend(files.into_iter().map(Handed::Bytes));
+        handed.extend(files.into_iter().map(HandedDescriptor::Bytes));
         let mut argv: Vec<OsString> =
             vec![self.command.clone().into(), "--args".into(), OPTIONS.to_string().into(), "--".into()];
         argv.extend(job.argv.iter().cloned());
-        let bare = Bare {
+        let bare = BareCommand {
             argv,
             cwd: "/".into(),
             become_user: job.identity.owner(),
@@ -84,26 +85,26 @@ impl Backend for Bubblewrap {
             handed,
             adopt: true,
             streams: job.streams,
-            ..Bare::default()
+            ..BareCommand::default()
         };
         let running = self.launcher.spawn_bare(&job.name, job.limits, &bare, false)?;
         let promised = promised(job, running.held());
         let pid = || child_pid(&fs::read_to_string(&status).ok()?);
-        let failed = |ending, said: &str| ending == Ending::Code(1) && said.starts_with("bwrap: ");
-        match Attended::start(running, stage, promised, pid, failed)? {
-            Started::Payload(payload) => Ok(payload),
-            Started::Failed(said) => {
+        let failed = |ending, said: &str| ending == PayloadEnding::Code(1) && said.starts_with("bwrap: ");
+        match AttendedPayload::start(running, stage, promised, pid, failed)? {
+            AttendedStart::Payload(payload) => Ok(payload),
+            AttendedStart::Failed(said) => {
                 let denied = job.identity.by_root && said.contains("Permission denied");
                 let said = if denied { format!("{said}. {UNREACHABLE}") } else { said };
-                Err(plan::refusal(Step::Namespaces, said, &self.command))
+                Err(plan::refusal(LaunchStep::Namespaces, said, &self.command))
             }
         }
     }
 }
 
 /// What bubblewrap does or fails, and what the launcher had already done.
-fn promised(job: &Job, by_launcher: &Held) -> Held {
-    Held {
+fn promised(job: &SandboxJob, by_launcher: &SandboxEnforcement) -> SandboxEnforcement {
+    SandboxEnforcement {
         user_ns: true,
         mount_ns: true,
         pid_ns: true,
@@ -126,10 +127,10 @@ fn child_pid(status: &str) -> Option<u32> {
 }
 
 /// Options and the generated files behind the descriptors they name.
-fn options(job: &Job) -> Result<(Vec<OsString>, Vec<Vec<u8>>), Refusal> {
-    let mut made = Options::default();
+fn options(job: &SandboxJob) -> Result<(Vec<OsString>, Vec<Vec<u8>>), LaunchRefusal> {
+    let mut made = BubblewrapOptions::default();
     made.words(["--unshare-user", "--unshare-all"]);
-    if job.network == Network::Host {
+    if job.network == PayloadNetwork::Host {
         made.words(["--share-net"]);
     }
     made.words([
@@ -181,12 +182,12 @@ fn options(job: &Job) -> Result<(Vec<OsString>, Vec<Vec<u8>>), Refusal> {
 }
 
 #[derive(Default)]
-struct Options {
+struct BubblewrapOptions {
     words: Vec<OsString>,
     files: Vec<Vec<u8>>,
 }
 
-impl Options {
+impl BubblewrapOptions {
     fn words<S: AsRef<str>>(&mut self, words: impl IntoIterator<Item = S>) {
         self.words.extend(words.into_iter().map(|word| word.as_ref().into()));
     }
@@ -212,21 +213,21 @@ impl Options {
         self.option("--remount-ro", at);
     }
 
-    fn mount(&mut self, mount: &Mount) -> Result<(), Refusal> {
+    fn mount(&mut self, mount: &Mount) -> Result<(), LaunchRefusal> {
         let at = mount.at.as_path();
         match &mount.source {
-            Source::Bind(path) if at.starts_with("/dev") => self.place("--dev-bind", path, at),
-            Source::Bind(path) if mount.writable => self.place("--bind", path, at),
-            Source::Bind(path) => self.place("--ro-bind", path, at),
-            Source::Tmpfs { mb, .. } => {
+            MountSource::Bind(path) if at.starts_with("/dev") => self.place("--dev-bind", path, at),
+            MountSource::Bind(path) if mount.writable => self.place("--bind", path, at),
+            MountSource::Bind(path) => self.place("--ro-bind", path, at),
+            MountSource::Tmpfs { mb, .. } => {
                 self.words(["--perms", "1777", "--size", &(mb << 20).to_string()]);
                 self.option("--tmpfs", at);
             }
-            Source::File(bytes) => self.file(at, bytes.clone()),
-            Source::Symlink(target) => self.place("--symlink", target, at),
-            Source::EmptyDir => self.empty_folder(at),
-            Source::Overlay(_) => {
-                return Err(plan::refusal(Step::Overlay, "bubblewrap gets copies only", at));
+            MountSource::File(bytes) => self.file(at, bytes.clone()),
+            MountSource::Symlink(target) => self.place("--symlink", target, at),
+            MountSource::EmptyDir => self.empty_folder(at),
+            MountSource::Overlay(_) => {
+                return Err(plan::refusal(LaunchStep::Overlay, "bubblewrap gets copies only", at));
             }
         }
         Ok(())

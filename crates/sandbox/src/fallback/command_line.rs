@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use super::engine::{Dialect, User};
-use super::oci::{Oci, container_name};
+use super::engine::{ContainerUser, EngineDialect};
+use super::oci::{OciSandbox, container_name};
 use super::plan;
-use super::staged::{Arguments, ENV_FILE, Staged, env_file};
-use crate::mount::{Mount, Source};
-use crate::walls::{Apart, Identity, Job, Limits, Refusal, Step, Streams};
+use super::staged::{ENV_FILE, EngineCommandLine, StagedFile, env_file};
+use crate::isolation::{
+    DetachedNetns, LaunchRefusal, LaunchStep, PayloadIdentity, PayloadLimits, PayloadStreams, SandboxJob,
+};
+use crate::mount::{Mount, MountSource};
 
 pub(super) const PID_FILE: &str = "pid";
 /// Space that every payload has, whoever brings the root.
@@ -29,29 +31,29 @@ const PROXIES: &[&str] = &[
     "all_proxy",
 ];
 
-impl Oci {
+impl OciSandbox {
     /// The whole command line after the program's name, and the files it refers to.
     pub(super) fn arguments(
         &self,
-        job: &Job,
+        job: &SandboxJob,
         stage: &Path,
-        apart: Option<&Apart>,
-    ) -> Result<Arguments, Refusal> {
-        let mut made = Arguments { env: env_file(&job.env)?, ..Arguments::default() };
+        apart: Option<&DetachedNetns>,
+    ) -> Result<EngineCommandLine, LaunchRefusal> {
+        let mut made = EngineCommandLine { env: env_file(&job.env)?, ..EngineCommandLine::default() };
         made.words(self.globals.iter());
         let talks =
-            if job.streams == Streams::Channel { "--interactive=true" } else { "--interactive=false" };
+            if job.streams == PayloadStreams::Channel { "--interactive=true" } else { "--interactive=false" };
         made.words(["run", "--rm", talks, "--name", &container_name(&job.name)]);
         made.words(self.walls(job, apart));
         made.words(limits(&job.limits));
         made.words(self.form.runtime.into_iter().flat_map(|runtime| ["--runtime", runtime]));
         made.words(["--user", &self.user(&job.identity), "--hostname", "holon"]);
-        if self.form.user == User::KeptId {
+        if self.form.user == ContainerUser::KeptId {
             made.words(["--userns", "keep-id"]);
         }
         made.option("--workdir", job.cwd.clone());
         made.option("--env-file", stage.join(ENV_FILE));
-        if self.dialect == Dialect::Podman {
+        if self.dialect == EngineDialect::Podman {
             made.option("--pidfile", stage.join(PID_FILE));
         }
         let mut job = job.clone();
@@ -68,7 +70,7 @@ impl Oci {
         Ok(made)
     }
 
-    fn walls(&self, job: &Job, apart: Option<&Apart>) -> Vec<String> {
+    fn walls(&self, job: &SandboxJob, apart: Option<&DetachedNetns>) -> Vec<String> {
         let network = match apart {
             Some(apart) => format!("ns:{}", apart.path().display()),
             None if job.network.is_private() => "none".to_owned(),
@@ -82,25 +84,25 @@ impl Oci {
             words.extend(["--no-hosts", "--dns", "none"]);
         }
         match self.dialect {
-            Dialect::Podman => {
+            EngineDialect::Podman => {
                 words.extend(["--pid", "private", "--uts", "private", "--read-only-tmpfs=false"]);
                 words.extend(["--http-proxy=false", "--image-volume", "ignore", "--systemd=false"]);
             }
-            Dialect::Docker => words.extend(PROXIES.iter().flat_map(|name| ["--env", name])),
+            EngineDialect::Docker => words.extend(PROXIES.iter().flat_map(|name| ["--env", name])),
         }
         words.into_iter().map(str::to_owned).collect()
     }
 
-    fn user(&self, identity: &Identity) -> String {
+    fn user(&self, identity: &PayloadIdentity) -> String {
         match self.form.user {
-            User::Same | User::KeptId => format!("{}:{}", identity.uid, identity.gid),
-            User::Mapped => "0:0".to_owned(),
+            ContainerUser::Same | ContainerUser::KeptId => format!("{}:{}", identity.uid, identity.gid),
+            ContainerUser::Mapped => "0:0".to_owned(),
         }
     }
 
     /// The rest is the image's.
     fn hands_in(&self, mount: &Mount) -> bool {
-        let space = matches!(mount.source, Source::Tmpfs { .. });
+        let space = matches!(mount.source, MountSource::Tmpfs { .. });
         let known = space && [TEMPORARY, SHARED_MEMORY].iter().any(|place| mount.at == Path::new(place));
         known || mount.at.starts_with(plan::HOLON) || self.also.iter().any(|path| mount.at.starts_with(path))
     }
@@ -108,13 +110,13 @@ impl Oci {
     fn mount(
         &self,
         mount: &Mount,
-        who: &Identity,
+        who: &PayloadIdentity,
         stage: &Path,
-        made: &mut Arguments,
-    ) -> Result<(), Refusal> {
-        let refuse = |message: &str| plan::refusal(Step::Bind, message, &mount.at);
+        made: &mut EngineCommandLine,
+    ) -> Result<(), LaunchRefusal> {
+        let refuse = |message: &str| plan::refusal(LaunchStep::Bind, message, &mount.at);
         let at = &mount.at;
-        if let Source::Tmpfs { mb, .. } = &mount.source
+        if let MountSource::Tmpfs { mb, .. } = &mount.source
             && at == Path::new(SHARED_MEMORY)
         {
             made.words(["--shm-size", &format!("{mb}m")]);
@@ -123,11 +125,11 @@ impl Oci {
         let target = at.to_str().filter(|text| !text.contains([':', ',', '\n']));
         let target = target.ok_or_else(|| refuse("a container cannot have a folder of this name"))?;
         let source = match &mount.source {
-            Source::Tmpfs { mb, .. } => {
+            MountSource::Tmpfs { mb, .. } => {
                 // The engine would give it to its root, or with the mode the image has there.
                 let owner = match self.dialect {
-                    Dialect::Podman => "U".to_owned(),
-                    Dialect::Docker => format!("uid={},gid={}", who.uid, who.gid),
+                    EngineDialect::Podman => "U".to_owned(),
+                    EngineDialect::Docker => format!("uid={},gid={}", who.uid, who.gid),
                 };
                 made.words([
                     "--tmpfs",
@@ -135,22 +137,22 @@ impl Oci {
                 ]);
                 return Ok(());
             }
-            Source::Bind(path) if !path.exists() => return Err(refuse("its source does not exist")),
+            MountSource::Bind(path) if !path.exists() => return Err(refuse("its source does not exist")),
             // What root made for the payload's eyes only, such as its input: no mount can show it to another user.
-            Source::Bind(path)
+            MountSource::Bind(path)
                 if !mount.writable && at != Path::new(plan::WORKSPACE) && needs_own(path, who) =>
             {
-                made.staged(stage, Staged::Copy(path.clone(), (who.uid, who.gid)))
+                made.staged(stage, StagedFile::Copy(path.clone(), (who.uid, who.gid)))
             }
             // The engine separates with colons, so a path with one is named through a link.
-            Source::Bind(path) => match path.to_str().filter(|text| !text.contains([':', ',', '\n'])) {
+            MountSource::Bind(path) => match path.to_str().filter(|text| !text.contains([':', ',', '\n'])) {
                 Some(_) => path.clone(),
-                None => made.staged(stage, Staged::Link(path.clone())),
+                None => made.staged(stage, StagedFile::Link(path.clone())),
             },
-            Source::File(bytes) => made.staged(stage, Staged::File(bytes.clone())),
-            Source::EmptyDir => made.staged(stage, Staged::Folder),
-            Source::Symlink(_) => return Err(refuse("a link cannot be put into a container")),
-            Source::Overlay(_) => return Err(refuse("a merged view cannot be put into a container")),
+            MountSource::File(bytes) => made.staged(stage, StagedFile::File(bytes.clone())),
+            MountSource::EmptyDir => made.staged(stage, StagedFile::Folder),
+            MountSource::Symlink(_) => return Err(refuse("a link cannot be put into a container")),
+            MountSource::Overlay(_) => return Err(refuse("a merged view cannot be put into a container")),
         };
         let mut volume = source.into_os_string();
         volume.push(format!(":{target}{}", if mount.writable { "" } else { ":ro" }));
@@ -160,13 +162,13 @@ impl Oci {
 }
 
 /// Whether root's file or folder has to become the payload's own to be read for certain.
-fn needs_own(path: &Path, who: &Identity) -> bool {
+fn needs_own(path: &Path, who: &PayloadIdentity) -> bool {
     use std::os::unix::fs::MetadataExt;
     who.by_root && path.metadata().is_ok_and(|meta| meta.uid() != who.uid)
 }
 
 /// Never more than this process may have: an engine that may not raise limits would fail.
-fn limits(limits: &Limits) -> Vec<String> {
+fn limits(limits: &PayloadLimits) -> Vec<String> {
     use rustix::process::{Resource, getrlimit};
     let own = |resource| getrlimit(resource).maximum;
     let files = own(Resource::Nofile).map_or(limits.files, |hard| hard.min(limits.files));
@@ -191,19 +193,19 @@ fn limits(limits: &Limits) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::engine::Form;
+    use super::super::engine::EngineForm;
     use super::super::testing::job;
     use super::*;
-    use crate::walls::Launcher;
+    use crate::isolation::Launcher;
 
-    fn engine(dialect: Dialect, user: User) -> Oci {
-        Oci {
+    fn engine(dialect: EngineDialect, user: ContainerUser) -> OciSandbox {
+        OciSandbox {
             command: "/usr/bin/podman".into(),
             dialect,
             image: "localhost/agent:1".into(),
             globals: vec!["--root".into(), "/store".into()],
             extra_args: vec!["--cpus=2".into()],
-            form: Form { user, runtime: None },
+            form: EngineForm { user, runtime: None },
             env: Vec::new(),
             also: vec!["/etc/gitconfig".into()],
             stage: None,
@@ -211,27 +213,28 @@ mod tests {
         }
     }
 
-    fn typical() -> Job {
+    fn typical() -> SandboxJob {
         let mut job = job(&["/bin/agent", "--goal", "a b"]);
         job.name = "2026 x:1".into();
-        job.identity = Identity { uid: 7, gid: 8, inside_uid: 1000, inside_gid: 1000, by_root: true };
+        job.identity = PayloadIdentity { uid: 7, gid: 8, inside_uid: 1000, inside_gid: 1000, by_root: true };
         job.env = vec![("TOKEN".into(), "s3cret # = '\"".into())];
         job.cwd = "/holon/workspace".into();
-        let file = |at: &str| Mount { at: at.into(), source: Source::File(b"x".to_vec()), writable: false };
+        let file =
+            |at: &str| Mount { at: at.into(), source: MountSource::File(b"x".to_vec()), writable: false };
         job.mounts = vec![
             Mount::same_path("/usr"),
             Mount::writable("/var", "/holon/workspace"),
             Mount::read_only("/etc", "/holon/input"),
-            Mount { at: "/holon/workspace/hidden".into(), source: Source::EmptyDir, writable: false },
-            Mount { at: "/tmp".into(), source: Source::Tmpfs { mb: 64, inodes: 9 }, writable: true },
-            Mount { at: "/dev/shm".into(), source: Source::Tmpfs { mb: 32, inodes: 9 }, writable: true },
+            Mount { at: "/holon/workspace/hidden".into(), source: MountSource::EmptyDir, writable: false },
+            Mount { at: "/tmp".into(), source: MountSource::Tmpfs { mb: 64, inodes: 9 }, writable: true },
+            Mount { at: "/dev/shm".into(), source: MountSource::Tmpfs { mb: 32, inodes: 9 }, writable: true },
             file("/etc/passwd"),
             file("/etc/gitconfig"),
         ];
         job
     }
 
-    fn words(oci: &Oci, job: &Job) -> Vec<String> {
+    fn words(oci: &OciSandbox, job: &SandboxJob) -> Vec<String> {
         let made = oci.arguments(job, Path::new("/stage"), None).unwrap();
         made.argv.into_iter().map(|word| word.into_string().unwrap()).collect()
     }
@@ -242,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_podman_command_line_has_every_wall() {
-        let words = words(&engine(Dialect::Podman, User::Same), &typical());
+        let words = words(&engine(EngineDialect::Podman, ContainerUser::Same), &typical());
         assert_eq!(words[..5], ["--root", "/store", "run", "--rm", "--interactive=false"]);
         for (option, expect) in [
             ("--name", vec!["holon-2026-x-1"]),
@@ -288,15 +291,15 @@ mod tests {
     #[test]
     fn dialects_and_users_differ_where_they_must() {
         let mut job = typical();
-        job.network = crate::walls::Network::Host;
-        let docker = words(&engine(Dialect::Docker, User::Same), &job);
+        job.network = crate::isolation::PayloadNetwork::Host;
+        let docker = words(&engine(EngineDialect::Docker, ContainerUser::Same), &job);
         assert_eq!(values(&docker, "--network"), ["host"]);
         assert_eq!(values(&docker, "--pid"), Vec::<&str>::new());
         assert!(values(&docker, "--env").contains(&"https_proxy"));
         assert!(values(&docker, "--tmpfs")[0].ends_with("uid=7,gid=8"));
-        let kept = words(&engine(Dialect::Podman, User::KeptId), &job);
+        let kept = words(&engine(EngineDialect::Podman, ContainerUser::KeptId), &job);
         assert_eq!((values(&kept, "--user"), values(&kept, "--userns")), (vec!["7:8"], vec!["keep-id"]));
-        let mapped = words(&engine(Dialect::Podman, User::Mapped), &job);
+        let mapped = words(&engine(EngineDialect::Podman, ContainerUser::Mapped), &job);
         assert_eq!(values(&mapped, "--user"), ["0:0"]);
     }
 
@@ -304,7 +307,7 @@ mod tests {
     fn without_a_command_the_image_speaks_for_itself() {
         let mut job = typical();
         job.argv.clear();
-        let words = words(&engine(Dialect::Podman, User::Same), &job);
+        let words = words(&engine(EngineDialect::Podman, ContainerUser::Same), &job);
         assert_eq!(values(&words, "--entrypoint"), Vec::<&str>::new());
         assert_eq!(words.last().map(String::as_str), Some("localhost/agent:1"));
     }
@@ -316,13 +319,17 @@ mod tests {
         std::fs::create_dir(&odd).unwrap();
         let mut job = typical();
         job.mounts = vec![Mount::read_only(&odd, "/holon/input")];
-        let oci = engine(Dialect::Podman, User::Same);
+        let oci = engine(EngineDialect::Podman, ContainerUser::Same);
         let made = oci.arguments(&job, Path::new("/stage"), None).unwrap();
-        assert_eq!(made.files, [Staged::Copy(odd.clone(), (7, 8))], "root's folder becomes the payload's");
+        assert_eq!(
+            made.files,
+            [StagedFile::Copy(odd.clone(), (7, 8))],
+            "root's folder becomes the payload's"
+        );
         job.identity.by_root = false;
         let made = oci.arguments(&job, Path::new("/stage"), None).unwrap();
-        assert_eq!(made.files, [Staged::Link(odd.clone())]);
-        let link = Source::Symlink("/etc".into());
+        assert_eq!(made.files, [StagedFile::Link(odd.clone())]);
+        let link = MountSource::Symlink("/etc".into());
         for mount in [
             Mount::read_only(&odd, "/holon/a:b"),
             Mount::read_only("/does/not/exist", "/holon/input"),

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::engine::{self, Dialect, Form, User};
-use super::oci::Oci;
-use crate::walls::{Identity, Job, Launcher, Limits, Network, Refusal, Step, Streams};
+use super::engine::{self, ContainerUser, EngineDialect, EngineForm};
+use super::oci::OciSandbox;
+use crate::isolation::{
+    LaunchRefusal, LaunchStep, Launcher, PayloadIdentity, PayloadLimits, PayloadNetwork, PayloadStreams,
+    SandboxJob,
+};
 
 /// An entrypoint no image has: an engine that complains only about it has built everything else.
 const NOWHERE: &str = "/.holon-probe";
@@ -15,29 +18,29 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Forms to try, the most natural first. Debian's podman names a runtime that may not be installed, and an engine
 /// without subordinate ids can map the caller only to number 0.
-fn forms(dialect: Dialect, root: bool) -> Vec<Form> {
-    let users: &[User] = match (dialect, root) {
-        (Dialect::Docker, _) | (_, true) => &[User::Same],
-        (Dialect::Podman, false) => &[User::KeptId, User::Mapped],
+fn forms(dialect: EngineDialect, root: bool) -> Vec<EngineForm> {
+    let users: &[ContainerUser] = match (dialect, root) {
+        (EngineDialect::Docker, _) | (_, true) => &[ContainerUser::Same],
+        (EngineDialect::Podman, false) => &[ContainerUser::KeptId, ContainerUser::Mapped],
     };
     let runtimes: &[Option<&'static str>] = match dialect {
-        Dialect::Podman => &[None, Some("runc"), Some("crun")],
-        Dialect::Docker => &[None],
+        EngineDialect::Podman => &[None, Some("runc"), Some("crun")],
+        EngineDialect::Docker => &[None],
     };
     runtimes
         .iter()
-        .flat_map(|runtime| users.iter().map(|user| Form { user: *user, runtime: *runtime }))
+        .flat_map(|runtime| users.iter().map(|user| EngineForm { user: *user, runtime: *runtime }))
         .collect()
 }
 
-impl Oci {
+impl OciSandbox {
     /// The first engine of the search path (podman, then docker) that can start a container of `image`, or of an empty
     /// root when no image is named. `env` looks a variable of the host up; `HOLON_OCI_ARGS` adds arguments.
     pub fn detect(
         env: &dyn Fn(&str) -> Option<String>,
         image: Option<&str>,
         launcher: Launcher,
-    ) -> Result<Oci, Refusal> {
+    ) -> Result<OciSandbox, LaunchRefusal> {
         let path = env("PATH").unwrap_or_default();
         let mut refusals = Vec::new();
         for name in ["podman", "docker"] {
@@ -56,7 +59,7 @@ impl Oci {
         env: &dyn Fn(&str) -> Option<String>,
         image: Option<&str>,
         launcher: &Launcher,
-    ) -> Result<Oci, Refusal> {
+    ) -> Result<OciSandbox, LaunchRefusal> {
         let (globals, extra_args) = engine::split_arguments(&env("HOLON_OCI_ARGS").unwrap_or_default());
         let own_env = engine::environment(std::env::vars_os().filter_map(|(name, _)| {
             let name = name.into_string().ok()?;
@@ -66,26 +69,29 @@ impl Oci {
             let args: Vec<String> =
                 globals.iter().cloned().chain(args.iter().map(|a| (*a).to_owned())).collect();
             engine::ask(program, &args, &own_env, PATIENCE)
-                .map_err(|e| Refusal::new(Step::Exec, e, program.display().to_string()))
+                .map_err(|e| LaunchRefusal::new(LaunchStep::Exec, e, program.display().to_string()))
         };
         let version = ask(&["--version"])?;
-        let dialect =
-            if version.out.to_lowercase().contains("podman") { Dialect::Podman } else { Dialect::Docker };
+        let dialect = if version.out.to_lowercase().contains("podman") {
+            EngineDialect::Podman
+        } else {
+            EngineDialect::Docker
+        };
         let mut rootless_daemon = false;
-        if dialect == Dialect::Docker {
+        if dialect == EngineDialect::Docker {
             let info = ask(&["info", "--format", "{{.SecurityOptions}}"])?;
             if info.code != Some(0) {
                 return Err(engine::explain(program, &info.err));
             }
             rootless_daemon = info.out.contains("rootless");
         }
-        let mut oci = Oci {
+        let mut oci = OciSandbox {
             command: program.to_owned(),
             dialect,
             image: image.unwrap_or_default().to_owned(),
             globals: globals.clone(),
             extra_args,
-            form: Form { user: User::Same, runtime: None },
+            form: EngineForm { user: ContainerUser::Same, runtime: None },
             env: own_env.clone(),
             also: Vec::new(),
             stage: None,
@@ -94,7 +100,7 @@ impl Oci {
         let mut first = None;
         for mut form in forms(dialect, rustix::process::geteuid().is_root()) {
             if rootless_daemon {
-                form.user = User::Mapped;
+                form.user = ContainerUser::Mapped;
             }
             oci.form = form;
             match oci.try_once() {
@@ -106,12 +112,12 @@ impl Oci {
     }
 
     /// Starts nothing in a container with all its walls.
-    fn try_once(&self) -> Result<(), Refusal> {
-        if self.image.is_empty() && self.dialect == Dialect::Docker {
+    fn try_once(&self) -> Result<(), LaunchRefusal> {
+        if self.image.is_empty() && self.dialect == EngineDialect::Docker {
             // It has no way to run without an image; that the daemon answered must do.
             return Ok(());
         }
-        let staging = |e: std::io::Error| Refusal::new(Step::Job, e, "generated files");
+        let staging = |e: std::io::Error| LaunchRefusal::new(LaunchStep::Job, e, "generated files");
         let stage = tempfile::Builder::new().prefix("holon-oci-").tempdir().map_err(staging)?;
         let mut oci = self.clone();
         if self.image.is_empty() {
@@ -155,24 +161,24 @@ fn stage_name(stage: &Path) -> String {
     stage.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn nothing(name: &str) -> Job {
-    Job {
+fn nothing(name: &str) -> SandboxJob {
+    SandboxJob {
         name: name.to_owned(),
-        identity: Identity::for_run(name),
+        identity: PayloadIdentity::for_run(name),
         mounts: Vec::new(),
         writable_below: Vec::new(),
         argv: vec![NOWHERE.into()],
         env: Vec::new(),
         cwd: PathBuf::from("/"),
-        limits: Limits { processes: 64, files: 256, file_mb: 64, memory_mb: 256 },
-        network: Network::None,
-        streams: Streams::Watched,
+        limits: PayloadLimits { processes: 64, files: 256, file_mb: 64, memory_mb: 256 },
+        network: PayloadNetwork::None,
+        streams: PayloadStreams::Watched,
     }
 }
 
-fn not_installed() -> Refusal {
-    Refusal {
-        step: Step::Exec,
+fn not_installed() -> LaunchRefusal {
+    LaunchRefusal {
+        step: LaunchStep::Exec,
         errno: 0,
         message: "neither podman nor docker is installed; podman needs no daemon (apt install podman)".into(),
         detail: String::new(),

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags};
 
+use crate::isolation::{LaunchRefusal, LaunchStep};
 use crate::ready::readable;
-use crate::walls::{Refusal, Step};
 
 /// Which dialect an engine speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub enum EngineDialect {
     /// podman, also under the name of docker.
     Podman,
     /// docker, a client of a daemon.
@@ -22,7 +22,7 @@ pub enum Dialect {
 
 /// Who the payload is inside the container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum User {
+pub enum ContainerUser {
     /// The same number inside and outside.
     Same,
     /// The same number through a map around it (`--userns keep-id`): rootless podman with subordinate ids.
@@ -33,16 +33,16 @@ pub enum User {
 
 /// A form of command line that this machine's engine takes; found by trying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Form {
+pub struct EngineForm {
     /// Who the payload is.
-    pub user: User,
+    pub user: ContainerUser,
     /// A runtime other than the engine's default.
     pub runtime: Option<&'static str>,
 }
 
 /// What an engine said.
 #[derive(Debug)]
-pub struct Answer {
+pub struct EngineOutput {
     /// Its exit code; `None` when it was killed or took too long.
     pub code: Option<i32>,
     /// Standard output.
@@ -108,7 +108,12 @@ pub fn find_program(name: &str, path: &str) -> Option<PathBuf> {
 }
 
 /// Runs an engine command to its end, or to the limit.
-pub fn ask(program: &Path, args: &[String], env: &[(String, String)], limit: Duration) -> io::Result<Answer> {
+pub fn ask(
+    program: &Path,
+    args: &[String],
+    env: &[(String, String)],
+    limit: Duration,
+) -> io::Result<EngineOutput> {
     let (out, err) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = Command::new(program)
         .args(args)
@@ -129,7 +134,7 @@ pub fn ask(program: &Path, args: &[String], env: &[(String, String)], limit: Dur
         file.take(64 << 10).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
     };
-    Ok(Answer { code, out: text(out)?, err: text(err)? })
+    Ok(EngineOutput { code, out: text(out)?, err: text(err)? })
 }
 
 /// A word of an engine's complaint, and what a person should do about it.
@@ -167,7 +172,7 @@ pub fn complains(said: &str) -> bool {
 }
 
 /// The complaint as a refusal, with a remedy where one is known.
-pub fn explain(program: &Path, said: &str) -> Refusal {
+pub fn explain(program: &Path, said: &str) -> LaunchRefusal {
     let line = said
         .lines()
         .map(str::trim)
@@ -179,7 +184,7 @@ pub fn explain(program: &Path, said: &str) -> Refusal {
         Some((_, remedy)) => format!("{line}. {remedy}"),
         None => line.to_owned(),
     };
-    Refusal { step: Step::Exec, errno: 0, message, detail: program.display().to_string() }
+    LaunchRefusal { step: LaunchStep::Exec, errno: 0, message, detail: program.display().to_string() }
 }
 
 #[cfg(test)]

@@ -10,14 +10,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_core::sandbox::Level;
+use holon_core::sandbox::IsolationLevel;
 
 use super::plan::{self, WORKSPACE};
-use crate::backend::{Backend, Payload};
-use crate::mount::{Mount, Source};
-use crate::walls::bare::{Bare, Confined, Reach};
-use crate::walls::layout::system_root;
-use crate::walls::{Job, Launcher, Network, Refusal, Step};
+use crate::backend::{RunningPayload, SandboxBackend};
+use crate::isolation::bare::{BareCommand, LandlockReach, SelfConfinement};
+use crate::isolation::layout::system_root;
+use crate::isolation::{LaunchRefusal, LaunchStep, Launcher, PayloadNetwork, SandboxJob};
+use crate::mount::{Mount, MountSource};
 
 /// Settings every C library reads; the machine's own, since generated ones have no place to be.
 const SETTINGS: &[&str] = &["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf"];
@@ -31,13 +31,13 @@ pub struct LandlockOnly {
     pub launcher: Launcher,
 }
 
-impl Backend for LandlockOnly {
+impl SandboxBackend for LandlockOnly {
     fn name(&self) -> &'static str {
         "landlock"
     }
 
-    fn level(&self) -> Level {
-        Level::L4
+    fn level(&self) -> IsolationLevel {
+        IsolationLevel::L4
     }
 
     fn overlays(&self) -> bool {
@@ -48,30 +48,33 @@ impl Backend for LandlockOnly {
         false
     }
 
-    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
+    fn start(&self, job: &SandboxJob) -> Result<Box<dyn RunningPayload>, LaunchRefusal> {
         let mut mounts = plan::mounts(job)?;
         // A job without a private root names only what is its own.
         mounts.extend(system_root(&job.identity));
-        let internet = job.network == Network::Host;
+        let internet = job.network == PayloadNetwork::Host;
         let rw = mounts.iter().any(|mount| mount.writable && mount.at.starts_with(WORKSPACE));
-        let confined =
-            Confined { reach: reach(&mounts)?, internet, freeze_metadata: !job.identity.by_root && !rw };
-        let bare = Bare { confined: Some(confined), ..Bare::of(job) };
+        let confined = SelfConfinement {
+            reach: reach(&mounts)?,
+            internet,
+            freeze_metadata: !job.identity.by_root && !rw,
+        };
+        let bare = BareCommand { confined: Some(confined), ..BareCommand::of(job) };
         Ok(Box::new(self.launcher.spawn_bare(&job.name, job.limits, &bare, false)?))
     }
 }
 
 /// What the payload may read and write, from what it would have seen behind better walls.
-fn reach(mounts: &[Mount]) -> Result<Reach, Refusal> {
+fn reach(mounts: &[Mount]) -> Result<LandlockReach, LaunchRefusal> {
     let hidden: Vec<&Path> = mounts
         .iter()
-        .filter(|mount| matches!(mount.source, Source::File(_) | Source::EmptyDir))
+        .filter(|mount| matches!(mount.source, MountSource::File(_) | MountSource::EmptyDir))
         .map(|mount| mount.at.as_path())
         .collect();
-    let mut reach = Reach { read: vec![PROC.into()], ..Reach::default() };
+    let mut reach = LandlockReach { read: vec![PROC.into()], ..LandlockReach::default() };
     reach.read.extend(SETTINGS.iter().map(PathBuf::from).filter(|path| path.exists()));
     for mount in mounts {
-        let Source::Bind(source) = &mount.source else { continue };
+        let MountSource::Bind(source) = &mount.source else { continue };
         let holes: Vec<PathBuf> = hidden
             .iter()
             .filter_map(|at| at.strip_prefix(&mount.at).ok())
@@ -81,7 +84,7 @@ fn reach(mounts: &[Mount]) -> Result<Reach, Refusal> {
             .collect();
         if mount.writable && !holes.is_empty() {
             return Err(plan::refusal(
-                Step::Landlock,
+                LaunchStep::Landlock,
                 "part of a writable folder cannot be hidden here",
                 source,
             ));
@@ -90,14 +93,14 @@ fn reach(mounts: &[Mount]) -> Result<Reach, Refusal> {
             (true, true) => reach.write.push(source.clone()),
             (true, false) => reach.read.push(source.clone()),
             (false, _) => open_around(source, &holes, &mut reach)
-                .map_err(|e| Refusal::new(Step::Landlock, e, source.display().to_string()))?,
+                .map_err(|e| LaunchRefusal::new(LaunchStep::Landlock, e, source.display().to_string()))?,
         }
     }
     Ok(reach)
 }
 
 /// Opens everything in `folder` but the holes: Landlock can only add, never take away.
-fn open_around(folder: &Path, holes: &[PathBuf], reach: &mut Reach) -> std::io::Result<()> {
+fn open_around(folder: &Path, holes: &[PathBuf], reach: &mut LandlockReach) -> std::io::Result<()> {
     reach.list.push(folder.to_owned());
     let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);

@@ -5,11 +5,11 @@
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 
-use super::testing::{World, as_every_user, is_root, job, mentioning, run, until_gone, wait_for_line};
+use super::testing::{SandboxWorld, as_every_user, is_root, job, mentioning, run, until_gone, wait_for_line};
 use super::*;
-use crate::backend::Backend;
-use crate::mount::{Mount, Source};
-use crate::walls::{Ending, Network};
+use crate::backend::SandboxBackend;
+use crate::isolation::{PayloadEnding, PayloadNetwork};
+use crate::mount::{Mount, MountSource};
 
 fn path(name: &str) -> String {
     format!("fallback::live::{name}")
@@ -30,9 +30,9 @@ fn landlock_opens_what_the_job_names_and_nothing_else() {
             ln -s $OUTSIDE/secret link; cat link && echo OPEN link
             echo gone > /dev/null || echo FAIL device
             true";
-        let world = World::new(script, true).on_the_host();
+        let world = SandboxWorld::new(script, true).on_the_host();
         let ran = run(&LandlockOnly::default(), &world.job);
-        assert_eq!(ran.ending, Ending::Code(0), "{}", ran.output);
+        assert_eq!(ran.ending, PayloadEnding::Code(0), "{}", ran.output);
         assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
         assert_eq!(world.read("work/d/made"), "new\n");
         assert_eq!(world.read("output/made"), "new\n");
@@ -51,7 +51,7 @@ fn landlock_keeps_a_read_only_workspace_as_it_is() {
             echo x > file; echo x > made; rm file; mv file other; ln file hard; truncate -s 0 file
             chmod 777 file; touch -d 2001-01-01 file; chmod 777 $OUTSIDE/secret; touch $OUTSIDE/secret
             echo fine > $OUT/made";
-        let world = World::new(script, false).on_the_host();
+        let world = SandboxWorld::new(script, false).on_the_host();
         let stamp = |name: &str| {
             let meta = world.dir.path().join(name).metadata().unwrap();
             (
@@ -81,7 +81,7 @@ fn landlock_keeps_a_read_only_workspace_as_it_is() {
 fn landlock_opens_around_what_is_hidden() {
     as_every_user(&path("landlock_opens_around_what_is_hidden"), || {
         let script = "cat $TOOLS/bin/tool || echo FAIL; cat $TOOLS/conf/credentials && echo OPEN; cat $TOOLS/conf/other || echo FAIL; true";
-        let mut world = World::new(script, true).on_the_host();
+        let mut world = SandboxWorld::new(script, true).on_the_host();
         let tools = world.dir.path().join("tools");
         for (file, text) in [("bin/tool", "tool"), ("conf/credentials", "s3cret"), ("conf/other", "other")] {
             std::fs::create_dir_all(tools.join(file).parent().unwrap()).unwrap();
@@ -90,7 +90,7 @@ fn landlock_opens_around_what_is_hidden() {
         world.job.env.push(("TOOLS".into(), tools.to_str().unwrap().into()));
         let hidden = tools.join("conf/credentials");
         world.job.mounts.push(Mount::same_path(&tools));
-        world.job.mounts.push(Mount { at: hidden, source: Source::File(Vec::new()), writable: false });
+        world.job.mounts.push(Mount { at: hidden, source: MountSource::File(Vec::new()), writable: false });
         let ran = run(&LandlockOnly::default(), &world.job);
         assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
         assert!(!ran.output.contains("s3cret"), "{}", ran.output);
@@ -106,20 +106,20 @@ fn landlock_has_no_network_and_sees_no_secret_of_the_host() {
         let script = format!(
             "(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo REACHED; tr '\\0' ' ' < /proc/{host}/environ && echo SEEN; kill -0 {host} && echo SIGNALLED; true"
         );
-        let mut world = World::new("", true).on_the_host();
+        let mut world = SandboxWorld::new("", true).on_the_host();
         world.job.argv = ["/bin/bash", "-c", &script].map(Into::into).to_vec();
         let ran = run(&LandlockOnly::default(), &world.job);
         for word in ["REACHED", "SEEN", "SIGNALLED"] {
             assert!(!ran.output.contains(word), "{}", ran.output);
         }
         // The control: the same without walls reaches what its user may reach.
-        let free = run(&Unwalled::default(), &world.job);
+        let free = run(&UnsandboxedBackend::default(), &world.job);
         assert!(free.output.contains("REACHED"), "{}", free.output);
         if !is_root() {
             assert!(free.output.contains("SEEN") && free.output.contains("SIGNALLED"), "{}", free.output);
         }
         // With the host's network, internet sockets work and nothing else changes.
-        world.job.network = Network::Host;
+        world.job.network = PayloadNetwork::Host;
         let networked = run(&LandlockOnly::default(), &world.job);
         assert!(
             networked.output.contains("REACHED") && !networked.output.contains("SEEN"),
@@ -132,14 +132,14 @@ fn landlock_has_no_network_and_sees_no_secret_of_the_host() {
 #[test]
 fn unix_sockets_of_the_host_cannot_be_reached_from_landlock() {
     as_every_user(&path("unix_sockets_of_the_host_cannot_be_reached_from_landlock"), || {
-        let world = World::new("", true).on_the_host();
+        let world = SandboxWorld::new("", true).on_the_host();
         let socket = world.dir.path().join("work/bus");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         std::fs::set_permissions(&socket, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         let mut world = world;
         let script = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('bus'); print('REACHED')";
         world.job.argv = ["/usr/bin/python3", "-c", script].map(Into::into).to_vec();
-        assert!(run(&Unwalled::default(), &world.job).output.contains("REACHED"));
+        assert!(run(&UnsandboxedBackend::default(), &world.job).output.contains("REACHED"));
         let ran = run(&LandlockOnly::default(), &world.job);
         assert!(ran.output.contains("PermissionError"), "{}", ran.output);
     });
@@ -148,9 +148,10 @@ fn unix_sockets_of_the_host_cannot_be_reached_from_landlock() {
 #[test]
 fn none_is_a_plain_process_with_an_honest_record() {
     as_every_user(&path("none_is_a_plain_process_with_an_honest_record"), || {
-        let world = World::new("id -u; echo new > made; cat $OUTSIDE/secret; exit 7", true).on_the_host();
-        let ran = run(&Unwalled::default(), &world.job);
-        assert_eq!(ran.ending, Ending::Code(7));
+        let world =
+            SandboxWorld::new("id -u; echo new > made; cat $OUTSIDE/secret; exit 7", true).on_the_host();
+        let ran = run(&UnsandboxedBackend::default(), &world.job);
+        assert_eq!(ran.ending, PayloadEnding::Code(7));
         assert_eq!(ran.output, format!("{}\ns3cret\n", world.job.identity.uid));
         assert_eq!(world.read("work/made"), "new\n");
         let held = ran.held;
@@ -168,7 +169,7 @@ fn none_stays_root_only_where_its_user_cannot_go() {
     std::fs::set_permissions(private.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let mut job = job(&["/usr/bin/id", "-u"]);
     job.cwd = private.path().to_owned();
-    let ran = run(&Unwalled::default(), &job);
+    let ran = run(&UnsandboxedBackend::default(), &job);
     assert_eq!((ran.output.as_str(), ran.held.unprivileged_payload), ("0\n", false));
     // The walls never give in like that.
     let refusal = LandlockOnly::default().start(&{
@@ -188,7 +189,7 @@ pub(super) const DAEMON: &str = "
     wait; echo up; while :; do sleep 1; done";
 
 /// The daemon goes with its payload, whether that ends by itself, is killed, or loses its host.
-pub(super) fn nothing_survives(backend: &dyn Backend, script: &str, world: impl Fn() -> World) {
+pub(super) fn nothing_survives(backend: &dyn SandboxBackend, script: &str, world: impl Fn() -> SandboxWorld) {
     for (number, way) in ["ends", "killed", "dropped"].into_iter().enumerate() {
         let mut world = world();
         let marker = format!("holon-marker-{}-{}-{number}", backend.name(), world.job.name);
@@ -203,7 +204,7 @@ pub(super) fn nothing_survives(backend: &dyn Backend, script: &str, world: impl 
         match way {
             "ends" => {
                 let ending = payload.wait(std::time::Duration::from_secs(60)).unwrap();
-                assert_eq!(ending, Some(Ending::Code(3)));
+                assert_eq!(ending, Some(PayloadEnding::Code(3)));
                 payload.finish();
                 assert_eq!(mentioning(&marker), Vec::<String>::new(), "{way}");
             }
@@ -223,21 +224,23 @@ pub(super) fn nothing_survives(backend: &dyn Backend, script: &str, world: impl 
 #[test]
 fn daemons_end_with_a_payload_without_namespaces() {
     as_every_user(&path("daemons_end_with_a_payload_without_namespaces"), || {
-        nothing_survives(&Unwalled::default(), DAEMON, || World::new("", true).on_the_host());
-        nothing_survives(&LandlockOnly::default(), DAEMON, || World::new("", true).on_the_host());
+        nothing_survives(&UnsandboxedBackend::default(), DAEMON, || {
+            SandboxWorld::new("", true).on_the_host()
+        });
+        nothing_survives(&LandlockOnly::default(), DAEMON, || SandboxWorld::new("", true).on_the_host());
     });
 }
 
 #[test]
 fn a_command_that_is_not_there_is_a_refusal() {
-    for backend in [&LandlockOnly::default() as &dyn Backend, &Unwalled::default()] {
+    for backend in [&LandlockOnly::default() as &dyn SandboxBackend, &UnsandboxedBackend::default()] {
         let mut job = job(&["/does/not/exist"]);
-        job.mounts = crate::walls::layout::system_root(&job.identity);
+        job.mounts = crate::isolation::layout::system_root(&job.identity);
         let mut payload = backend.start(&job).unwrap();
         let refusal = payload.wait(std::time::Duration::from_secs(60)).unwrap_err();
         assert_eq!(
             (refusal.step, refusal.errno),
-            (crate::walls::Step::Exec, libc::ENOENT),
+            (crate::isolation::LaunchStep::Exec, libc::ENOENT),
             "{}",
             backend.name()
         );

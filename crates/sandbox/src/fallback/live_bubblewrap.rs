@@ -5,10 +5,10 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::live::{DAEMON, nothing_survives};
-use super::testing::{World, as_every_user, run, wait_for_line};
+use super::testing::{SandboxWorld, as_every_user, run, wait_for_line};
 use super::*;
-use crate::backend::Backend;
-use crate::walls::Ending;
+use crate::backend::SandboxBackend;
+use crate::isolation::PayloadEnding;
 
 fn path(name: &str) -> String {
     format!("fallback::live_bubblewrap::{name}")
@@ -17,7 +17,7 @@ fn path(name: &str) -> String {
 #[test]
 fn daemons_end_with_bubblewrap() {
     as_every_user(&path("daemons_end_with_bubblewrap"), || {
-        nothing_survives(&Bubblewrap::default(), DAEMON, || World::new("", true));
+        nothing_survives(&Bubblewrap::default(), DAEMON, || SandboxWorld::new("", true));
     });
 }
 
@@ -39,10 +39,10 @@ fn bubblewrap_keeps_the_contract() {
             ls /sys/class/net /proc/1/root/etc/shadow && echo OPEN sys
             cat /proc/1/environ /proc/1/cmdline | tr '\\0' '\\n' | grep 's3cre[t]' && echo OPEN environ
             true";
-        let mut world = World::new(script, true);
+        let mut world = SandboxWorld::new(script, true);
         world.job.env.push(("TOKEN".into(), "s3cret".into()));
         let ran = run(&Bubblewrap::default(), &world.job);
-        assert_eq!(ran.ending, Ending::Code(0), "{}", ran.output);
+        assert_eq!(ran.ending, PayloadEnding::Code(0), "{}", ran.output);
         assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
         let uid = world.job.identity.inside_uid;
         assert!(ran.output.starts_with(&format!("/holon/workspace\n{uid}\nPATH=")), "{}", ran.output);
@@ -66,19 +66,19 @@ fn bubblewrap_keeps_the_contract() {
 #[test]
 fn bubblewrap_measures_a_payload_that_stays() {
     as_every_user(&path("bubblewrap_measures_a_payload_that_stays"), || {
-        let world = World::new("echo up; while :; do sleep 1; done", false);
+        let world = SandboxWorld::new("echo up; while :; do sleep 1; done", false);
         let mut payload = Bubblewrap::default().start(&world.job).unwrap();
         wait_for_line(&mut payload, "up");
         let held = payload.held().clone();
         assert!(held.seccomp && held.masked_proc && held.private_root && held.cgroup_ns, "{held:?}");
         payload.kill();
-        assert_eq!(payload.finish().ending, Ending::Killed);
+        assert_eq!(payload.finish().ending, PayloadEnding::Killed);
     });
 }
 
 #[test]
 fn what_bubblewrap_cannot_do_is_a_refusal() {
-    let mut world = World::new("true", true);
+    let mut world = SandboxWorld::new("true", true);
     world.job.mounts.push(crate::mount::Mount::read_only("/does/not/exist", "/holon/x"));
     let refusal = Bubblewrap::default().start(&world.job).err().expect("a missing folder");
     assert!(refusal.message.contains("/does/not/exist"), "{refusal}");
@@ -87,8 +87,8 @@ fn what_bubblewrap_cannot_do_is_a_refusal() {
     // A payload that ends at once, and even one that speaks like bubblewrap, is still a payload.
     for (script, code) in [("exit 3", 3), ("echo 'bwrap: no' >&2; exit 0", 0)] {
         assert_eq!(
-            run(&Bubblewrap::default(), &World::new(script, true).job).ending,
-            Ending::Code(code),
+            run(&Bubblewrap::default(), &SandboxWorld::new(script, true).job).ending,
+            PayloadEnding::Code(code),
             "{script}"
         );
     }
@@ -99,8 +99,8 @@ fn bubblewrap_opens_a_scope_and_nothing_beside_it() {
     as_every_user(&path("bubblewrap_opens_a_scope_and_nothing_beside_it"), || {
         let script =
             "echo x > file && echo OPEN; echo new > docs/made || echo FAIL; mv docs other && echo OPEN; true";
-        for backend in [&Bubblewrap::default() as &dyn Backend, &LandlockOnly::default()] {
-            let mut world = World::new(script, true);
+        for backend in [&Bubblewrap::default() as &dyn SandboxBackend, &LandlockOnly::default()] {
+            let mut world = SandboxWorld::new(script, true);
             if !backend.private_root() {
                 world = world.on_the_host();
             }

@@ -6,18 +6,18 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
-use super::testing::{World, as_every_user};
-use super::{LandlockOnly, Unwalled};
-use crate::backend::{Backend, Native};
-use crate::walls::{GATEWAY_PORT, Network, Streams};
+use super::testing::{SandboxWorld, as_every_user};
+use super::{LandlockOnly, UnsandboxedBackend};
+use crate::backend::{NativeSandbox, SandboxBackend};
+use crate::isolation::{GATEWAY_PORT, PayloadNetwork, PayloadStreams};
 
 fn path(test: &str) -> String {
     format!("fallback::live_channel::{test}")
 }
 
 /// Says a line to the payload and hears its answer.
-fn converse(backend: &dyn Backend, mut world: World) {
-    world.job.streams = Streams::Channel;
+fn converse(backend: &dyn SandboxBackend, mut world: SandboxWorld) {
+    world.job.streams = PayloadStreams::Channel;
     let mut payload = backend.start(&world.job).unwrap();
     let mut channel = payload.take_channel().unwrap();
     channel.write_all(b"hello\n").unwrap();
@@ -36,9 +36,9 @@ fn converse(backend: &dyn Backend, mut world: World) {
 fn input_and_output_are_one_channel_on_every_rung() {
     as_every_user(&path("input_and_output_are_one_channel_on_every_rung"), || {
         let script = "read line; echo $line | tr a-z A-Z; cat; echo bye >&2";
-        converse(&Native::default(), World::new(script, true));
-        converse(&LandlockOnly::default(), World::new(script, true).on_the_host());
-        converse(&Unwalled::default(), World::new(script, true).on_the_host());
+        converse(&NativeSandbox::default(), SandboxWorld::new(script, true));
+        converse(&LandlockOnly::default(), SandboxWorld::new(script, true).on_the_host());
+        converse(&UnsandboxedBackend::default(), SandboxWorld::new(script, true).on_the_host());
     });
 }
 
@@ -52,10 +52,10 @@ fn the_host_answers_inside_and_nobody_else_does() {
             "exec 3<>/dev/tcp/127.0.0.1/{GATEWAY_PORT}; echo ping >&3; read answer <&3; echo $answer; \
              (exec 4<>/dev/tcp/127.0.0.1/{port}) && echo REACHED; true"
         );
-        let mut world = World::new("", false);
+        let mut world = SandboxWorld::new("", false);
         world.job.argv = ["/bin/bash", "-c", &script].map(Into::into).to_vec();
-        world.job.network = Network::Gateway;
-        let mut payload = Native::default().start(&world.job).unwrap();
+        world.job.network = PayloadNetwork::Gateway;
+        let mut payload = NativeSandbox::default().start(&world.job).unwrap();
         assert!(payload.held().net_ns);
         let (mut client, _) = payload.take_listener().unwrap().accept().unwrap();
         let mut asked = [0; 5];
@@ -71,10 +71,10 @@ fn the_host_answers_inside_and_nobody_else_does() {
 
 #[test]
 fn a_refusal_before_the_listener_is_heard() {
-    let mut world = World::new("true", false);
-    world.job.network = Network::Gateway;
+    let mut world = SandboxWorld::new("true", false);
+    world.job.network = PayloadNetwork::Gateway;
     world.job.mounts.push(crate::mount::Mount::read_only("/nonexistent/holon", "/holon/input/none"));
     let refusal =
-        Native::default().start(&world.job).map(|mut p| p.wait(Duration::ZERO).is_ok()).unwrap_err();
+        NativeSandbox::default().start(&world.job).map(|mut p| p.wait(Duration::ZERO).is_ok()).unwrap_err();
     assert!(refusal.to_string().contains("nonexistent"), "{refusal}");
 }

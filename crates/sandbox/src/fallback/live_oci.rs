@@ -8,20 +8,20 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::live::nothing_survives;
-use super::testing::{World, as_every_user, run, wait_for_line};
+use super::testing::{SandboxWorld, as_every_user, run, wait_for_line};
 use super::*;
-use crate::backend::Backend;
-use crate::walls::{Ending, Launcher};
+use crate::backend::SandboxBackend;
+use crate::isolation::{Launcher, PayloadEnding};
 
 const IMAGE: &str = "localhost/holon-test:busybox";
 const BUSYBOX: &str = "/bin/busybox";
 
 /// A store that goes away with the test, holding one image.
-struct Store {
+struct PodmanStore {
     dir: tempfile::TempDir,
 }
 
-impl Store {
+impl PodmanStore {
     /// `None`, recorded as skipped, where there is nothing to make it with.
     fn new(test: &str) -> Option<Self> {
         let skip = |reason: &str| {
@@ -85,8 +85,8 @@ impl Store {
         move |name| if name == "HOLON_OCI_ARGS" { Some(arguments.clone()) } else { std::env::var(name).ok() }
     }
 
-    fn detect(&self, image: Option<&str>) -> Result<Oci, crate::walls::Refusal> {
-        Oci::detect(&self.env(), image, Launcher::default())
+    fn detect(&self, image: Option<&str>) -> Result<OciSandbox, crate::isolation::LaunchRefusal> {
+        OciSandbox::detect(&self.env(), image, Launcher::default())
     }
 
     fn containers(&self) -> String {
@@ -96,7 +96,7 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for PodmanStore {
     fn drop(&mut self) {
         let dir = self.dir.path();
         // Rootless podman keeps one process per user to hold its namespace; this store is a user of its own.
@@ -120,7 +120,7 @@ fn path(name: &str) -> String {
 fn a_container_keeps_the_contract() {
     let name = path("a_container_keeps_the_contract");
     as_every_user(&name, || {
-        let Some(store) = Store::new(&name) else { return };
+        let Some(store) = PodmanStore::new(&name) else { return };
         let script = "
             echo $PWD; env | grep TOKEN
             cat file /holon/input/file || echo FAIL read
@@ -133,11 +133,11 @@ fn a_container_keeps_the_contract() {
             ls /usr/bin/env /root /home && echo OPEN host
             ls /sys/class/net | grep -v lo && echo OPEN network
             true";
-        let mut world = World::new(script, true);
+        let mut world = SandboxWorld::new(script, true);
         world.job.env.push(("TOKEN".into(), "s3cret # \"quoted\"".into()));
         let oci = store.detect(Some(IMAGE)).unwrap_or_else(|refusal| panic!("{refusal}"));
         let ran = run(&oci, &world.job);
-        assert_eq!(ran.ending, Ending::Code(0), "{}", ran.output);
+        assert_eq!(ran.ending, PayloadEnding::Code(0), "{}", ran.output);
         assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
         assert!(
             ran.output.starts_with("/holon/workspace\nTOKEN=s3cret # \"quoted\"\nold\nold\n"),
@@ -156,8 +156,8 @@ fn a_container_keeps_the_contract() {
 fn a_container_is_measured_and_stopped() {
     let name = path("a_container_is_measured_and_stopped");
     as_every_user(&name, || {
-        let Some(store) = Store::new(&name) else { return };
-        let mut world = World::new("trap 'exit 9' TERM; echo up; while :; do sleep 0.1; done", false);
+        let Some(store) = PodmanStore::new(&name) else { return };
+        let mut world = SandboxWorld::new("trap 'exit 9' TERM; echo up; while :; do sleep 0.1; done", false);
         world.job.env.push(("TOKEN".into(), "s3cret-value".into()));
         let oci = store.detect(Some(IMAGE)).unwrap_or_else(|refusal| panic!("{refusal}"));
         let mut payload = oci.start(&world.job).unwrap_or_else(|refusal| panic!("{refusal}"));
@@ -173,7 +173,7 @@ fn a_container_is_measured_and_stopped() {
             "a value shows in the process list"
         );
         payload.terminate();
-        assert_eq!(payload.wait(Duration::from_secs(60)).unwrap(), Some(Ending::Code(9)));
+        assert_eq!(payload.wait(Duration::from_secs(60)).unwrap(), Some(PayloadEnding::Code(9)));
         payload.finish();
         assert_eq!(store.containers(), "");
     });
@@ -183,12 +183,12 @@ fn a_container_is_measured_and_stopped() {
 fn nothing_survives_a_container() {
     let name = path("nothing_survives_a_container");
     as_every_user(&name, || {
-        let Some(store) = Store::new(&name) else { return };
+        let Some(store) = PodmanStore::new(&name) else { return };
         let oci = store.detect(Some(IMAGE)).unwrap_or_else(|refusal| panic!("{refusal}"));
         let script = "
             (setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done' \"$0\" >/dev/null 2>&1 &) &
             wait; echo up; while :; do sleep 1; done";
-        nothing_survives(&oci, script, || World::new("", true));
+        nothing_survives(&oci, script, || SandboxWorld::new("", true));
         // The launcher that lost its host removes the container as well.
         let gone = holon_testkit::wait_until(Duration::from_secs(30), || store.containers().is_empty());
         assert!(gone, "{}", store.containers());
@@ -199,50 +199,53 @@ fn nothing_survives_a_container() {
 fn an_image_can_be_the_agent() {
     let name = path("an_image_can_be_the_agent");
     as_every_user(&name, || {
-        let Some(store) = Store::new(&name) else { return };
-        let mut world = World::new("", true);
+        let Some(store) = PodmanStore::new(&name) else { return };
+        let mut world = SandboxWorld::new("", true);
         world.job.argv.clear();
         world.job.env.push(("TOKEN".into(), "here".into()));
         let oci = store.detect(Some(IMAGE)).unwrap_or_else(|refusal| panic!("{refusal}"));
         let ran = run(&oci, &world.job);
         // An engine may add a warning of its own about limits it does not have.
-        assert_eq!((ran.ending, ran.output.lines().next()), (Ending::Code(4), Some("own entrypoint here")));
+        assert_eq!(
+            (ran.ending, ran.output.lines().next()),
+            (PayloadEnding::Code(4), Some("own entrypoint here"))
+        );
     });
 }
 
 #[test]
 fn what_is_missing_is_said() {
     let name = path("what_is_missing_is_said");
-    let Some(store) = Store::new(&name) else { return };
+    let Some(store) = PodmanStore::new(&name) else { return };
     // An engine alone can be found without an image.
     let found = store.detect(None).unwrap_or_else(|refusal| panic!("{refusal}"));
-    assert_eq!(found.dialect, engine::Dialect::Podman);
+    assert_eq!(found.dialect, engine::EngineDialect::Podman);
     let refusal = store.detect(Some("localhost/absent:1")).unwrap_err();
     assert!(refusal.message.contains("podman import"), "{refusal}");
-    let world = World::new("true", true);
+    let world = SandboxWorld::new("true", true);
     let mut oci = store.detect(Some(IMAGE)).unwrap();
     oci.image = "localhost/absent:1".into();
     let refusal = oci.start(&world.job).err().unwrap();
     assert!(refusal.message.contains("podman import"), "{refusal}");
     // A command the image does not have is the engine's complaint, not a payload's end.
-    let mut world = World::new("", true);
+    let mut world = SandboxWorld::new("", true);
     world.job.argv = vec!["/absent".into()];
     oci.image = IMAGE.into();
     let refusal = oci.start(&world.job).err().unwrap();
     assert!(refusal.to_string().contains("/absent"), "{refusal}");
     // A payload that ends with an engine's number is just a payload.
-    let ran = run(&oci, &World::new("exit 127", true).job);
-    assert_eq!(ran.ending, Ending::Code(127), "{}", ran.output);
-    let nothing = Oci::detect(&|_| None, None, Launcher::default()).unwrap_err();
+    let ran = run(&oci, &SandboxWorld::new("exit 127", true).job);
+    assert_eq!(ran.ending, PayloadEnding::Code(127), "{}", ran.output);
+    let nothing = OciSandbox::detect(&|_| None, None, Launcher::default()).unwrap_err();
     assert!(nothing.message.contains("apt install podman"), "{nothing}");
 }
 
 #[test]
 fn a_container_left_behind_makes_room() {
     let name = path("a_container_left_behind_makes_room");
-    let Some(store) = Store::new(&name) else { return };
+    let Some(store) = PodmanStore::new(&name) else { return };
     let oci = store.detect(Some(IMAGE)).unwrap_or_else(|refusal| panic!("{refusal}"));
-    let world = World::new("echo second", true);
+    let world = SandboxWorld::new("echo second", true);
     let left = oci::container_name(&world.job.name);
     let made = store.podman(&["create", "--name", &left, IMAGE]).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::walls::Held;
+use crate::isolation::SandboxEnforcement;
 
 /// A limit this high is none (control groups of version 1 have no word for "unlimited").
 const UNLIMITED: u64 = 1 << 60;
 
 /// The walls around `pid`; `None` when it is gone. What cannot be seen is not claimed.
-pub(super) fn around(pid: u32) -> Option<Held> {
+pub(super) fn around(pid: u32) -> Option<SandboxEnforcement> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let status = fs::read_to_string(folder.join("status")).ok()?;
     let own = Path::new("/proc/self");
@@ -20,7 +20,7 @@ pub(super) fn around(pid: u32) -> Option<Held> {
     let mounts = fs::read_to_string(folder.join("mountinfo")).unwrap_or_default();
     let groups = fs::read_to_string(folder.join("cgroup")).unwrap_or_default();
     let limits = fs::read_to_string(folder.join("limits")).unwrap_or_default();
-    let mut held = Held {
+    let mut held = SandboxEnforcement {
         user_ns: apart("user"),
         mount_ns: apart("mnt"),
         pid_ns: apart("pid"),
@@ -31,7 +31,7 @@ pub(super) fn around(pid: u32) -> Option<Held> {
         memory: group_limit(&groups, "memory", &["memory.limit_in_bytes", "memory.max"]),
         processes: group_limit(&groups, "pids", &["pids.max"]),
         files: file_limits(&limits).then(|| "rlimit".into()),
-        ..Held::default()
+        ..SandboxEnforcement::default()
     };
     held.private_root = held.mount_ns && read_only(&mounts, "/");
     held.masked_proc = held.pid_ns && proc_is_masked(&mounts);
@@ -41,7 +41,7 @@ pub(super) fn around(pid: u32) -> Option<Held> {
     (!gone).then_some(held)
 }
 
-fn from_status(status: &str, held: &mut Held) {
+fn from_status(status: &str, held: &mut SandboxEnforcement) {
     let field = |name: &str| {
         status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
     };
@@ -109,7 +109,7 @@ mod tests {
     fn a_status_is_read_field_by_field() {
         let full = "Name:\tx\nUid:\t7\t7\t7\t7\nCapInh:\t0000\nCapPrm:\t0000\nCapEff:\t0000\nCapBnd:\t0000\nCapAmb:\t0000\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n";
         let check = |status: &str, expect: [bool; 4]| {
-            let mut held = Held::default();
+            let mut held = SandboxEnforcement::default();
             from_status(status, &mut held);
             let found =
                 [held.seccomp, held.no_new_privs, held.capabilities_dropped, held.unprivileged_payload];

@@ -2,12 +2,12 @@
 //!
 //! | level | backend | what it is |
 //! |---|---|---|
-//! | L2 | [`oci::Oci`] | a container made by podman or docker; the image brings its own root |
+//! | L2 | [`oci::OciSandbox`] | a container made by podman or docker; the image brings its own root |
 //! | L3 | [`bubblewrap::Bubblewrap`] | the system's bubblewrap, which may be allowed what we are not |
 //! | L4 | [`landlock_only::LandlockOnly`] | Landlock, seccomp and limits on a copied workspace, no namespaces |
-//! | – | [`none::Unwalled`] | nothing; only on a person's explicit request |
+//! | – | [`none::UnsandboxedBackend`] | nothing; only on a person's explicit request |
 //!
-//! [`ladder`] chooses among them; [`probe`] finds out, by doing, what this machine can have. None of them mounts merged
+//! [`fallback_order`] chooses among them; [`probe`] finds out, by doing, what this machine can have. None of them mounts merged
 //! views, so the host copies the workspace for them.
 
 mod attended;
@@ -15,7 +15,7 @@ pub mod bubblewrap;
 mod command_line;
 pub mod detect;
 pub mod engine;
-pub mod ladder;
+pub mod fallback_order;
 pub mod landlock_only;
 mod measure;
 pub mod none;
@@ -36,8 +36,8 @@ mod live_oci;
 mod testing;
 
 pub use bubblewrap::Bubblewrap;
-pub use ladder::{Choice, Chosen, NoBackend, Wanted, ladder};
+pub use fallback_order::{ChosenBackend, IsolationDemand, NoSandboxBackend, SandboxChoice, choose_backend};
 pub use landlock_only::LandlockOnly;
-pub use none::Unwalled;
-pub use oci::Oci;
-pub use probe::{Probes, probe_all};
+pub use none::UnsandboxedBackend;
+pub use oci::OciSandbox;
+pub use probe::{IsolationProbes, probe_all};

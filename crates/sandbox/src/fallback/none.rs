@@ -1,28 +1,28 @@
 //! No walls: a plain process in a session of its own, for people who asked for exactly that.
 
-use holon_core::sandbox::Level;
+use holon_core::sandbox::IsolationLevel;
 
-use crate::backend::{Backend, Payload};
-use crate::walls::bare::Bare;
-use crate::walls::{Job, Launcher, Refusal};
+use crate::backend::{RunningPayload, SandboxBackend};
+use crate::isolation::bare::BareCommand;
+use crate::isolation::{LaunchRefusal, Launcher, SandboxJob};
 
 /// Runs the job as it is. Limits hold, everything it starts is ended with it, and that is all.
 ///
 /// Started by root, the payload becomes its own user if that user can enter the working directory; otherwise it stays
 /// root, and what it reports as held says so.
 #[derive(Debug, Clone, Default)]
-pub struct Unwalled {
+pub struct UnsandboxedBackend {
     /// How the launcher is started.
     pub launcher: Launcher,
 }
 
-impl Backend for Unwalled {
+impl SandboxBackend for UnsandboxedBackend {
     fn name(&self) -> &'static str {
         "none"
     }
 
-    fn level(&self) -> Level {
-        Level::None
+    fn level(&self) -> IsolationLevel {
+        IsolationLevel::None
     }
 
     fn overlays(&self) -> bool {
@@ -33,8 +33,8 @@ impl Backend for Unwalled {
         false
     }
 
-    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
-        let bare = Bare { or_stay: true, ..Bare::of(job) };
+    fn start(&self, job: &SandboxJob) -> Result<Box<dyn RunningPayload>, LaunchRefusal> {
+        let bare = BareCommand { or_stay: true, ..BareCommand::of(job) };
         Ok(Box::new(self.launcher.spawn_bare(&job.name, job.limits, &bare, false)?))
     }
 }

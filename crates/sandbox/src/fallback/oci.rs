@@ -1,6 +1,6 @@
 //! A container made by podman or docker, driven by their command lines.
 //!
-//! The image brings its own root; of the job's mounts only those under /holon (and what [`Oci::also`] names) are handed
+//! The image brings its own root; of the job's mounts only those under /holon (and what [`OciSandbox::also`] names) are handed
 //! in. The engine's client runs under the launcher: when the host dies, the launcher ends the container.
 
 use std::ffi::OsString;
@@ -10,15 +10,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use holon_core::sandbox::Level;
+use holon_core::sandbox::IsolationLevel;
 
-use super::attended::{Attended, Started};
+use super::attended::{AttendedPayload, AttendedStart};
 use super::command_line::PID_FILE;
-use super::engine::{self, Dialect, Form};
+use super::engine::{self, EngineDialect, EngineForm};
 use super::staged::ENV_FILE;
-use crate::backend::{Backend, Payload};
-use crate::walls::bare::Bare;
-use crate::walls::{Apart, Ending, Held, Job, Launcher, Network, Refusal, Step};
+use crate::backend::{RunningPayload, SandboxBackend};
+use crate::isolation::bare::BareCommand;
+use crate::isolation::{
+    DetachedNetns, LaunchRefusal, LaunchStep, Launcher, PayloadEnding, PayloadNetwork, SandboxEnforcement,
+    SandboxJob,
+};
 
 /// What to do where a container can have no door to a model.
 const NO_DOOR: &str = "Use podman, as root or with user namespaces allowed, or give the container a model that it can reach \
@@ -26,19 +29,19 @@ const NO_DOOR: &str = "Use podman, as root or with user namespaces allowed, or g
 
 /// A container engine, an image, and how to start one from the other.
 #[derive(Debug, Clone)]
-pub struct Oci {
+pub struct OciSandbox {
     /// The engine's program.
     pub command: PathBuf,
     /// Which language it speaks.
-    pub dialect: Dialect,
+    pub dialect: EngineDialect,
     /// The image; its own entrypoint is the agent when a job has no command.
     pub image: String,
     /// Options before `run`, used with every command: which store, which daemon.
     pub globals: Vec<String>,
     /// More options of `run`.
     pub extra_args: Vec<String>,
-    /// What this machine's engine takes; see [`Oci::detect`].
-    pub form: Form,
+    /// What this machine's engine takes; see [`OciSandbox::detect`].
+    pub form: EngineForm,
     /// The environment of the engine's client (never of the payload); see [`engine::environment`].
     pub env: Vec<(String, String)>,
     /// Places outside /holon whose mounts are handed in too.
@@ -49,7 +52,7 @@ pub struct Oci {
     pub launcher: Launcher,
 }
 
-impl Backend for Oci {
+impl SandboxBackend for OciSandbox {
     fn brings_its_system(&self) -> bool {
         true
     }
@@ -58,8 +61,8 @@ impl Backend for Oci {
         "oci"
     }
 
-    fn level(&self) -> Level {
-        Level::L2
+    fn level(&self) -> IsolationLevel {
+        IsolationLevel::L2
     }
 
     fn overlays(&self) -> bool {
@@ -70,23 +73,23 @@ impl Backend for Oci {
         true
     }
 
-    fn start(&self, job: &Job) -> Result<Box<dyn Payload>, Refusal> {
+    fn start(&self, job: &SandboxJob) -> Result<Box<dyn RunningPayload>, LaunchRefusal> {
         match self.launch(job)? {
-            Started::Payload(payload) => Ok(payload),
-            Started::Failed(said) if said.contains("already in use") => {
+            AttendedStart::Payload(payload) => Ok(payload),
+            AttendedStart::Failed(said) if said.contains("already in use") => {
                 // Left behind by a host that was killed together with its launcher.
                 self.cleanup(&job.name);
                 match self.launch(job)? {
-                    Started::Payload(payload) => Ok(payload),
-                    Started::Failed(said) => Err(engine::explain(&self.command, &said)),
+                    AttendedStart::Payload(payload) => Ok(payload),
+                    AttendedStart::Failed(said) => Err(engine::explain(&self.command, &said)),
                 }
             }
-            Started::Failed(said) => Err(engine::explain(&self.command, &said)),
+            AttendedStart::Failed(said) => Err(engine::explain(&self.command, &said)),
         }
     }
 }
 
-impl Oci {
+impl OciSandbox {
     /// Removes the container of a run that ended badly, if there is one.
     pub fn cleanup(&self, run: &str) {
         for command in self.ending_commands(&container_name(run)) {
@@ -94,8 +97,8 @@ impl Oci {
         }
     }
 
-    fn launch(&self, job: &Job) -> Result<Started, Refusal> {
-        let staging = |e: std::io::Error| Refusal::new(Step::Job, e, "generated files");
+    fn launch(&self, job: &SandboxJob) -> Result<AttendedStart, LaunchRefusal> {
+        let staging = |e: std::io::Error| LaunchRefusal::new(LaunchStep::Job, e, "generated files");
         let mut builder = tempfile::Builder::new();
         builder.prefix("holon-oci-").permissions(Permissions::from_mode(0o700));
         let stage = match &self.stage {
@@ -103,48 +106,50 @@ impl Oci {
             None => builder.tempdir(),
         }
         .map_err(staging)?;
-        let wanted = job.network == Network::Gateway;
+        let wanted = job.network == PayloadNetwork::Gateway;
         let apart = if wanted { Some(self.network_apart(stage.path())?) } else { None };
         let arguments = self.arguments(job, stage.path(), apart.as_ref())?;
         arguments.stage(stage.path()).map_err(staging)?;
-        let bare = Bare {
+        let bare = BareCommand {
             argv: [vec![self.command.clone().into()], arguments.argv].concat(),
             env: self.env.clone(),
             cwd: "/".into(),
             streams: job.streams,
             to_terminate: self.command_words(&["kill", "--signal", "TERM", &container_name(&job.name)]),
             at_end: self.ending_commands(&container_name(&job.name)),
-            ..Bare::default()
+            ..BareCommand::default()
         };
         let running = self.launcher.spawn_bare(&job.name, job.limits, &bare, true)?;
         let (pid_file, env_file) = (stage.path().join(PID_FILE), stage.path().join(ENV_FILE));
         let name = container_name(&job.name);
         let pid = || match self.dialect {
-            Dialect::Podman => fs::read_to_string(&pid_file).ok()?.trim().parse().ok(),
-            Dialect::Docker => self.ask_pid(&name),
+            EngineDialect::Podman => fs::read_to_string(&pid_file).ok()?.trim().parse().ok(),
+            EngineDialect::Docker => self.ask_pid(&name),
         };
         // 125 to 127 are the engine's own, when it also complains: a short payload may have ended with the same number.
         let failed =
-            |ending, said: &str| matches!(ending, Ending::Code(125..=127)) && engine::complains(said);
-        let started = Attended::start(running, stage, self.promised(job), pid, failed);
+            |ending, said: &str| matches!(ending, PayloadEnding::Code(125..=127)) && engine::complains(said);
+        let started = AttendedPayload::start(running, stage, self.promised(job), pid, failed);
         let _ = fs::remove_file(env_file);
         started.map(|started| started.with_door(apart))
     }
 
     /// A network that the container is put into, with the host's listener on it.
-    fn network_apart(&self, stage: &Path) -> Result<Apart, Refusal> {
+    fn network_apart(&self, stage: &Path) -> Result<DetachedNetns, LaunchRefusal> {
         let made = match self.dialect {
             // Its daemon makes the networks, and joins none that it did not make.
-            Dialect::Docker => Err(io::Error::other("docker takes no network of somebody else's making")),
-            Dialect::Podman if rustix::process::geteuid().is_root() => Apart::new(),
-            Dialect::Podman => {
+            EngineDialect::Docker => {
+                Err(io::Error::other("docker takes no network of somebody else's making"))
+            }
+            EngineDialect::Podman if rustix::process::geteuid().is_root() => DetachedNetns::new(),
+            EngineDialect::Podman => {
                 let into: Vec<OsString> =
                     self.command_words(&["unshare"]).into_iter().map(Into::into).collect();
-                Apart::kept(&into, &self.env, self.launcher.binary(), stage)
+                DetachedNetns::kept(&into, &self.env, self.launcher.binary(), stage)
             }
         };
-        made.map_err(|e| Refusal {
-            step: Step::Loopback,
+        made.map_err(|e| LaunchRefusal {
+            step: LaunchStep::Loopback,
             errno: e.raw_os_error().unwrap_or(0),
             message: format!("{e}. {NO_DOOR}"),
             detail: "a way to a model for the container".into(),
@@ -159,8 +164,8 @@ impl Oci {
     }
 
     /// What an engine does or fails; whether its filter and its covers are on is only known by looking.
-    fn promised(&self, job: &Job) -> Held {
-        Held {
+    fn promised(&self, job: &SandboxJob) -> SandboxEnforcement {
+        SandboxEnforcement {
             mount_ns: true,
             pid_ns: true,
             ipc_ns: true,
@@ -171,7 +176,7 @@ impl Oci {
             capabilities_dropped: true,
             unprivileged_payload: job.identity.uid != 0,
             files: Some("rlimit".into()),
-            ..Held::default()
+            ..SandboxEnforcement::default()
         }
     }
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
-use crate::mount::{Mount, Source};
-use crate::walls::{Job, Refusal, Step};
+use crate::isolation::{LaunchRefusal, LaunchStep, SandboxJob};
+use crate::mount::{Mount, MountSource};
 
 /// Where the contract's folders are; what lies elsewhere belongs to the system.
 pub(super) const HOLON: &str = "/holon";
@@ -15,15 +15,15 @@ pub(super) const WORKSPACE: &str = "/holon/workspace";
 /// The mounts, parents first, with the open folders of a scoped workspace as mounts of their own. A merged view is
 /// refused, since the host copies for these backends; one over a single folder that is no part of the contract (a package
 /// cache) becomes a read-only view of that folder.
-pub(super) fn mounts(job: &Job) -> Result<Vec<Mount>, Refusal> {
+pub(super) fn mounts(job: &SandboxJob) -> Result<Vec<Mount>, LaunchRefusal> {
     let mut mounts = job.mounts.clone();
     for mount in &mut mounts {
-        if let Source::Overlay(layers) = &mount.source {
+        if let MountSource::Overlay(layers) = &mount.source {
             match layers.lowers.as_slice() {
                 [only] if !mount.at.starts_with(HOLON) => *mount = Mount::read_only(only, &mount.at),
                 _ => {
                     return Err(refusal(
-                        Step::Overlay,
+                        LaunchStep::Overlay,
                         "this backend has no merged views; copy the folder",
                         &mount.at,
                     ));
@@ -35,7 +35,7 @@ pub(super) fn mounts(job: &Job) -> Result<Vec<Mount>, Refusal> {
         }
     }
     let workspace = mounts.iter().find_map(|mount| match &mount.source {
-        Source::Bind(path) if mount.at == Path::new(WORKSPACE) => Some(path.clone()),
+        MountSource::Bind(path) if mount.at == Path::new(WORKSPACE) => Some(path.clone()),
         _ => None,
     });
     if let Some(source) = workspace {
@@ -59,8 +59,8 @@ fn real_folder(root: &Path, below: &Path) -> Option<PathBuf> {
 }
 
 /// A refusal that is not the kernel's.
-pub(super) fn refusal(step: Step, message: impl Into<String>, about: &Path) -> Refusal {
-    Refusal { step, errno: 0, message: message.into(), detail: about.display().to_string() }
+pub(super) fn refusal(step: LaunchStep, message: impl Into<String>, about: &Path) -> LaunchRefusal {
+    LaunchRefusal { step, errno: 0, message: message.into(), detail: about.display().to_string() }
 }
 
 #[cfg(test)]
@@ -94,15 +94,15 @@ mod tests {
         let layers = Overlay { lowers: vec!["/a".into()], upper: None, work: None, lasting: false };
         let merged = |at: &str, layers: &Overlay| Mount {
             at: at.into(),
-            source: Source::Overlay(layers.clone()),
+            source: MountSource::Overlay(layers.clone()),
             writable: true,
         };
         job.mounts = vec![merged(WORKSPACE, &layers)];
-        assert_eq!(mounts(&job).unwrap_err().step, Step::Overlay);
+        assert_eq!(mounts(&job).unwrap_err().step, LaunchStep::Overlay);
         job.mounts = vec![merged("/cache", &layers)];
         assert_eq!(mounts(&job).unwrap(), [Mount::read_only("/a", "/cache")]);
         let veiled = Overlay { lowers: vec!["/veil".into(), "/a".into()], ..layers };
         job.mounts = vec![merged("/cache", &veiled)];
-        assert_eq!(mounts(&job).unwrap_err().step, Step::Overlay, "the veil hides something");
+        assert_eq!(mounts(&job).unwrap_err().step, LaunchStep::Overlay, "the veil hides something");
     }
 }

@@ -2,49 +2,56 @@
 
 use std::time::Duration;
 
-use holon_core::sandbox::Level;
+use holon_core::sandbox::IsolationLevel;
 
 use super::bubblewrap::Bubblewrap;
 use super::landlock_only::LandlockOnly;
-use super::oci::Oci;
-use crate::backend::{Backend, Native};
-use crate::walls::layout::system_root;
-use crate::walls::{Ending, Held, Identity, Job, Launcher, Limits, Network, Refusal, Step, Streams};
+use super::oci::OciSandbox;
+use crate::backend::{NativeSandbox, SandboxBackend};
+use crate::isolation::layout::system_root;
+use crate::isolation::{
+    LaunchRefusal, LaunchStep, Launcher, PayloadEnding, PayloadIdentity, PayloadLimits, PayloadNetwork,
+    PayloadStreams, SandboxEnforcement, SandboxJob,
+};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The answer of every rung.
 #[derive(Debug, Clone)]
-pub struct Probes {
+pub struct IsolationProbes {
     /// Native walls, and their level.
-    pub native: Result<Level, Refusal>,
+    pub native: Result<IsolationLevel, LaunchRefusal>,
     /// A container engine.
-    pub oci: Result<(), Refusal>,
+    pub oci: Result<(), LaunchRefusal>,
     /// Bubblewrap.
-    pub bubblewrap: Result<(), Refusal>,
+    pub bubblewrap: Result<(), LaunchRefusal>,
     /// Landlock, and its version.
-    pub landlock: Result<u32, Refusal>,
+    pub landlock: Result<u32, LaunchRefusal>,
 }
 
-/// Tries every rung; `env` and `image` are as for [`Oci::detect`]. Takes some tens of milliseconds without an engine and
+/// Tries every rung; `env` and `image` are as for [`OciSandbox::detect`]. Takes some tens of milliseconds without an engine and
 /// some hundred with one, so a caller that only needs one rung asks that rung.
-pub fn probe_all(launcher: &Launcher, env: &dyn Fn(&str) -> Option<String>, image: Option<&str>) -> Probes {
-    let native = Native::new(launcher.clone());
+pub fn probe_all(
+    launcher: &Launcher,
+    env: &dyn Fn(&str) -> Option<String>,
+    image: Option<&str>,
+) -> IsolationProbes {
+    let native = NativeSandbox::new(launcher.clone());
     let landlock = LandlockOnly { launcher: launcher.clone() };
     let bubblewrap = Bubblewrap { launcher: launcher.clone(), ..Bubblewrap::default() };
-    Probes {
+    IsolationProbes {
         native: try_out(&native, &[]).map(|_| native.level()),
-        oci: Oci::detect(env, image, launcher.clone()).map(|_| ()),
+        oci: OciSandbox::detect(env, image, launcher.clone()).map(|_| ()),
         bubblewrap: try_out(&bubblewrap, &["/usr/bin/true"]).map(|_| ()),
         landlock: try_out(&landlock, &[]).map(|held| held.landlock.unwrap_or_default()),
     }
 }
 
 /// Builds the walls of `backend` around a command that does nothing.
-pub fn try_out(backend: &dyn Backend, argv: &[&str]) -> Result<Held, Refusal> {
+pub fn try_out(backend: &dyn SandboxBackend, argv: &[&str]) -> Result<SandboxEnforcement, LaunchRefusal> {
     let name = format!("probe-{}-{}", backend.name(), std::process::id());
-    let identity = Identity::for_run(&name);
-    let job = Job {
+    let identity = PayloadIdentity::for_run(&name);
+    let job = SandboxJob {
         mounts: system_root(&identity),
         name,
         identity,
@@ -52,17 +59,22 @@ pub fn try_out(backend: &dyn Backend, argv: &[&str]) -> Result<Held, Refusal> {
         argv: argv.iter().map(Into::into).collect(),
         env: Vec::new(),
         cwd: "/".into(),
-        limits: Limits { processes: 64, files: 256, file_mb: 64, memory_mb: 256 },
-        network: Network::None,
-        streams: Streams::Watched,
+        limits: PayloadLimits { processes: 64, files: 256, file_mb: 64, memory_mb: 256 },
+        network: PayloadNetwork::None,
+        streams: PayloadStreams::Watched,
     };
     let mut payload = backend.start(&job)?;
     let held = payload.held().clone();
     match payload.wait(PATIENCE)? {
-        Some(Ending::Code(0)) => Ok(held),
+        Some(PayloadEnding::Code(0)) => Ok(held),
         ending => {
             let message = format!("a command that does nothing ended with {ending:?}");
-            Err(Refusal { step: Step::Exec, errno: 0, message, detail: backend.name().to_owned() })
+            Err(LaunchRefusal {
+                step: LaunchStep::Exec,
+                errno: 0,
+                message,
+                detail: backend.name().to_owned(),
+            })
         }
     }
 }
@@ -79,7 +91,7 @@ mod tests {
             // No engine on this search path, so that only what is always there is asked.
             let probes = probe_all(&Launcher::default(), &|_| None, None);
             let root = rustix::process::geteuid().is_root();
-            assert_eq!(probes.native, Ok(if root { Level::L1 } else { Level::L0 }));
+            assert_eq!(probes.native, Ok(if root { IsolationLevel::L1 } else { IsolationLevel::L0 }));
             assert!(probes.oci.unwrap_err().message.contains("podman"));
             assert_eq!(probes.bubblewrap, Ok(()));
             assert!(probes.landlock.unwrap() >= 3);

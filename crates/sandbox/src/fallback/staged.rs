@@ -6,13 +6,13 @@ use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::walls::{Refusal, Step};
+use crate::isolation::{LaunchRefusal, LaunchStep};
 
 /// The file of variables, below the folder of generated files.
 pub(super) const ENV_FILE: &str = "env";
 
 /// Values go through a file, because a command line can be read by everybody on the machine.
-pub(super) fn env_file(env: &[(String, String)]) -> Result<String, Refusal> {
+pub(super) fn env_file(env: &[(String, String)]) -> Result<String, LaunchRefusal> {
     let mut text = String::new();
     for (name, value) in env {
         if value.contains(['\n', '\r', '\0'])
@@ -22,7 +22,7 @@ pub(super) fn env_file(env: &[(String, String)]) -> Result<String, Refusal> {
             let message = format!(
                 "the variable {name:?} cannot be given to a container: its name or value has more than one line"
             );
-            return Err(Refusal { step: Step::Job, errno: 0, message, detail: String::new() });
+            return Err(LaunchRefusal { step: LaunchStep::Job, errno: 0, message, detail: String::new() });
         }
         text += &format!("{name}={value}\n");
     }
@@ -31,15 +31,15 @@ pub(super) fn env_file(env: &[(String, String)]) -> Result<String, Refusal> {
 
 /// A command line and the files it needs.
 #[derive(Debug, Default)]
-pub(super) struct Arguments {
+pub(super) struct EngineCommandLine {
     pub argv: Vec<OsString>,
     pub env: String,
-    pub files: Vec<Staged>,
+    pub files: Vec<StagedFile>,
 }
 
 /// A file, folder or link made for one container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Staged {
+pub(super) enum StagedFile {
     File(Vec<u8>),
     Folder,
     Link(PathBuf),
@@ -47,7 +47,7 @@ pub(super) enum Staged {
     Copy(PathBuf, (u32, u32)),
 }
 
-impl Arguments {
+impl EngineCommandLine {
     pub(super) fn words<S: AsRef<str>>(&mut self, words: impl IntoIterator<Item = S>) {
         self.argv.extend(words.into_iter().map(|word| word.as_ref().into()));
     }
@@ -56,7 +56,7 @@ impl Arguments {
         self.argv.extend([name.into(), value.into()]);
     }
 
-    pub(super) fn staged(&mut self, stage: &Path, what: Staged) -> PathBuf {
+    pub(super) fn staged(&mut self, stage: &Path, what: StagedFile) -> PathBuf {
         self.files.push(what);
         stage.join((self.files.len() - 1).to_string())
     }
@@ -68,16 +68,16 @@ impl Arguments {
         for (number, what) in self.files.iter().enumerate() {
             let path = folder.join(number.to_string());
             match what {
-                Staged::File(bytes) => {
+                StagedFile::File(bytes) => {
                     fs::write(&path, bytes)?;
                     fs::set_permissions(&path, Permissions::from_mode(0o444))?;
                 }
-                Staged::Folder => {
+                StagedFile::Folder => {
                     fs::create_dir(&path)?;
                     fs::set_permissions(&path, Permissions::from_mode(0o555))?;
                 }
-                Staged::Link(target) => std::os::unix::fs::symlink(target, &path)?,
-                Staged::Copy(from, owner) => copy_for(from, &path, *owner)?,
+                StagedFile::Link(target) => std::os::unix::fs::symlink(target, &path)?,
+                StagedFile::Copy(from, owner) => copy_for(from, &path, *owner)?,
             }
         }
         Ok(())
@@ -114,7 +114,7 @@ mod tests {
         let env = env_file(&pair("TOKEN", "s3cret # = '\"")).unwrap();
         assert_eq!(env, "TOKEN=s3cret # = '\"\n");
         let dir = tempfile::tempdir().unwrap();
-        Arguments { env: env.clone(), ..Arguments::default() }.stage(dir.path()).unwrap();
+        EngineCommandLine { env: env.clone(), ..EngineCommandLine::default() }.stage(dir.path()).unwrap();
         let file = dir.path().join(ENV_FILE);
         assert_eq!(fs::read_to_string(&file).unwrap(), env);
         assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -128,15 +128,16 @@ mod tests {
     #[test]
     fn generated_files_are_made_as_named() {
         let dir = tempfile::tempdir().unwrap();
-        let mut made = Arguments::default();
+        let mut made = EngineCommandLine::default();
         let source = tempfile::tempdir().unwrap();
         fs::create_dir(source.path().join("d")).unwrap();
         fs::write(source.path().join("d/f"), "deep").unwrap();
         std::os::unix::fs::symlink("/etc/shadow", source.path().join("link")).unwrap();
         let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        let copy = Staged::Copy(source.path().into(), own);
-        let paths = [Staged::File(b"x".to_vec()), Staged::Folder, Staged::Link("/etc".into()), copy]
-            .map(|what| made.staged(dir.path(), what));
+        let copy = StagedFile::Copy(source.path().into(), own);
+        let paths =
+            [StagedFile::File(b"x".to_vec()), StagedFile::Folder, StagedFile::Link("/etc".into()), copy]
+                .map(|what| made.staged(dir.path(), what));
         made.stage(dir.path()).unwrap();
         assert_eq!(fs::read(&paths[0]).unwrap(), b"x");
         assert_eq!(fs::read_dir(&paths[1]).unwrap().count(), 0);

@@ -7,10 +7,13 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::backend::{Backend, Payload};
-use crate::mount::{Mount, Source};
-use crate::walls::layout::system_root;
-use crate::walls::{Ending, Held, Identity, Job, Limits, Network, Streams, become_launcher_if_asked};
+use crate::backend::{RunningPayload, SandboxBackend};
+use crate::isolation::layout::system_root;
+use crate::isolation::{
+    PayloadEnding, PayloadIdentity, PayloadLimits, PayloadNetwork, PayloadStreams, SandboxEnforcement,
+    SandboxJob, become_launcher_if_asked,
+};
+use crate::mount::{Mount, MountSource};
 
 /// Runs before the test harness, which knows nothing of launchers.
 #[used]
@@ -25,31 +28,31 @@ static BECOME_LAUNCHER: extern "C" fn() = {
 };
 
 /// A job with nothing but a command.
-pub(super) fn job(argv: &[&str]) -> Job {
+pub(super) fn job(argv: &[&str]) -> SandboxJob {
     static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let name = format!("test-{}-{number}", std::process::id());
-    Job {
-        identity: Identity::for_run(&name),
+    SandboxJob {
+        identity: PayloadIdentity::for_run(&name),
         name,
         mounts: Vec::new(),
         writable_below: Vec::new(),
         argv: argv.iter().map(Into::into).collect(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         cwd: "/".into(),
-        limits: Limits { processes: 128, files: 512, file_mb: 64, memory_mb: 512 },
-        network: Network::None,
-        streams: Streams::Watched,
+        limits: PayloadLimits { processes: 128, files: 512, file_mb: 64, memory_mb: 512 },
+        network: PayloadNetwork::None,
+        streams: PayloadStreams::Watched,
     }
 }
 
 /// A job for a shell script in a world of its own: `work` writable as the workspace, `input` readable.
-pub(super) struct World {
+pub(super) struct SandboxWorld {
     pub dir: tempfile::TempDir,
-    pub job: Job,
+    pub job: SandboxJob,
 }
 
-impl World {
+impl SandboxWorld {
     pub(super) fn new(script: &str, writable: bool) -> Self {
         // Reachable for the payload's user, whoever that is.
         let dir = tempfile::Builder::new().prefix("holon-fallback-").tempdir_in("/tmp").unwrap();
@@ -69,7 +72,7 @@ impl World {
         job.mounts = system_root(&job.identity);
         job.mounts.push(Mount {
             at: "/holon/workspace".into(),
-            source: Source::Bind(dir.path().join("work")),
+            source: MountSource::Bind(dir.path().join("work")),
             writable,
         });
         job.mounts.push(Mount::read_only(dir.path().join("input"), "/holon/input"));
@@ -99,15 +102,15 @@ fn open(path: &Path) {
 }
 
 /// How a job ended, with its output and errors together, and what held.
-pub(super) struct Ran {
-    pub ending: Ending,
+pub(super) struct SandboxJobResult {
+    pub ending: PayloadEnding,
     pub output: String,
-    pub held: Held,
+    pub held: SandboxEnforcement,
 }
 
 /// Runs a job to its end.
 #[track_caller]
-pub(super) fn run(backend: &dyn Backend, job: &Job) -> Ran {
+pub(super) fn run(backend: &dyn SandboxBackend, job: &SandboxJob) -> SandboxJobResult {
     let mut payload = backend.start(job).unwrap_or_else(|refusal| panic!("{refusal}"));
     let held = payload.held().clone();
     let (mut out, mut err) = payload.take_output().unwrap();
@@ -123,11 +126,11 @@ pub(super) fn run(backend: &dyn Backend, job: &Job) -> Ran {
         payload.wait(Duration::from_secs(60)).unwrap_or_else(|refusal| panic!("{refusal}: {output}"));
     let finished = payload.finish();
     assert_eq!(Some(finished.ending), ending, "{output}");
-    Ran { ending: finished.ending, output, held }
+    SandboxJobResult { ending: finished.ending, output, held }
 }
 
 /// Reads lines until one starts with `prefix`; returns the rest of that line.
-pub(super) fn wait_for_line(payload: &mut Box<dyn Payload>, prefix: &str) -> String {
+pub(super) fn wait_for_line(payload: &mut Box<dyn RunningPayload>, prefix: &str) -> String {
     let (mut out, _) = payload.take_output().unwrap();
     let mut text = String::new();
     let mut byte = [0];

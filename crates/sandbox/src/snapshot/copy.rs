@@ -13,14 +13,16 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::index::{Pair, Seen, Writer};
+use super::index::{CopyIndexEntry, CopyIndexWriter, FileStat};
 use super::remove::remove_tree;
-use super::tree::{Kind, Meta, Root, is_nameable, look, open_file_at, path_of, read_link_at};
-use super::walk::{Cursor, Entry, Step, Walk};
-use super::{Error, Skipped, Why};
+use super::tree::{
+    OpenTree, TreeEntryKind, TreeEntryMeta, is_nameable, look, open_file_at, path_of, read_link_at,
+};
+use super::walk::{TreeWalk, WalkCursor, WalkEntry, WalkStep};
+use super::{SkipReason, SkippedPath, SnapshotError};
 
 /// How to make a copy.
-pub(crate) struct Plan<'a> {
+pub(crate) struct CopyPlan<'a> {
     pub(crate) from: &'a Path,
     /// Must exist and be empty.
     pub(crate) to: &'a Path,
@@ -36,16 +38,16 @@ pub(crate) struct Plan<'a> {
 
 /// What a copy came to.
 #[derive(Debug, Default)]
-pub(crate) struct Copied {
+pub(crate) struct CopyResult {
     /// What was left out, and why.
-    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) skipped: Vec<SkippedPath>,
     /// Whether blocks are shared with the original.
     pub(crate) reflinked: bool,
 }
 
 /// Copies everything; when that fails, deletes what was copied so far.
-pub(crate) fn tree(plan: &Plan<'_>) -> Result<Copied, Error> {
-    let mut copier = Copier { plan, copied: Copied::default(), index: None, reflink: plan.reflink };
+pub(crate) fn tree(plan: &CopyPlan<'_>) -> Result<CopyResult, SnapshotError> {
+    let mut copier = TreeCopier { plan, copied: CopyResult::default(), index: None, reflink: plan.reflink };
     copier.run().inspect_err(|_| {
         let _ = remove_tree(plan.to);
         let _ = plan.index.map(std::fs::remove_file);
@@ -54,37 +56,40 @@ pub(crate) fn tree(plan: &Plan<'_>) -> Result<Copied, Error> {
     Ok(copier.copied)
 }
 
-struct Copier<'a> {
-    plan: &'a Plan<'a>,
-    copied: Copied,
-    index: Option<Writer>,
+struct TreeCopier<'a> {
+    plan: &'a CopyPlan<'a>,
+    copied: CopyResult,
+    index: Option<CopyIndexWriter>,
     reflink: bool,
 }
 
-impl Copier<'_> {
-    fn run(&mut self) -> Result<(), Error> {
-        let from = Root::open(self.plan.from).map_err(Error::unreadable(self.plan.from))?;
-        let to = Root::open(self.plan.to).map_err(Error::io("open", self.plan.to))?;
-        let write = |e: io::Error| Error::io("write", self.plan.to)(e);
-        self.index = self.plan.index.map(Writer::create).transpose().map_err(write)?;
-        let root = from.look(b"").map_err(Error::unreadable(self.plan.from))?;
-        let start = from.open_dir(b"").map_err(Error::unreadable(self.plan.from))?;
-        let mut walk = Walk::new(start).map_err(Error::unreadable(self.plan.from))?;
-        let mut target = Cursor::new(to.open_dir(b"").map_err(write)?);
-        let mut entered: Vec<Meta> = Vec::new();
+impl TreeCopier<'_> {
+    fn run(&mut self) -> Result<(), SnapshotError> {
+        let from = OpenTree::open(self.plan.from).map_err(SnapshotError::unreadable(self.plan.from))?;
+        let to = OpenTree::open(self.plan.to).map_err(SnapshotError::io("open", self.plan.to))?;
+        let write = |e: io::Error| SnapshotError::io("write", self.plan.to)(e);
+        self.index = self.plan.index.map(CopyIndexWriter::create).transpose().map_err(write)?;
+        let root = from.look(b"").map_err(SnapshotError::unreadable(self.plan.from))?;
+        let start = from.open_dir(b"").map_err(SnapshotError::unreadable(self.plan.from))?;
+        let mut walk = TreeWalk::new(start).map_err(SnapshotError::unreadable(self.plan.from))?;
+        let mut target = WalkCursor::new(to.open_dir(b"").map_err(write)?);
+        let mut entered: Vec<TreeEntryMeta> = Vec::new();
         loop {
-            match walk.next().map_err(Error::io("read", self.plan.from))? {
-                Step::Entry(entry) => {
+            match walk.next().map_err(SnapshotError::io("read", self.plan.from))? {
+                WalkStep::Entry(entry) => {
                     if self.plan.without.contains(&entry.path) {
                         continue;
                     }
                     if entry.meta.is_dir() {
                         match walk.descend(&entry) {
                             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-                                self.skip(&entry, Why::Unreadable);
+                                self.skip(&entry, SkipReason::Unreadable);
                             }
                             Err(e) => {
-                                return Err(Error::io("read", self.plan.from.join(path_of(&entry.path)))(e));
+                                return Err(SnapshotError::io(
+                                    "read",
+                                    self.plan.from.join(path_of(&entry.path)),
+                                )(e));
                             }
                             Ok(()) => {
                                 self.enter(&mut target, &entry)?;
@@ -95,67 +100,80 @@ impl Copier<'_> {
                         self.leaf(walk.dir(), target.fd(), &entry)?;
                     }
                 }
-                Step::Left => {
+                WalkStep::Left => {
                     if let Some(meta) = entered.pop() {
                         self.finish_dir(target.fd(), &meta).map_err(write)?;
                     }
                     target.up().map_err(write)?;
                 }
-                Step::Done => break,
+                WalkStep::Done => break,
             }
         }
         if let Some(meta) = root {
             self.finish_dir(target.fd(), &meta).map_err(write)?;
         }
-        self.index.take().map_or(Ok(()), Writer::finish).map_err(write)
+        self.index.take().map_or(Ok(()), CopyIndexWriter::finish).map_err(write)
     }
 
-    fn enter(&self, target: &mut Cursor, entry: &Entry) -> Result<(), Error> {
-        let failed = |e: Errno| Error::io("write", self.plan.to.join(path_of(&entry.path)))(e.into());
+    fn enter(&self, target: &mut WalkCursor, entry: &WalkEntry) -> Result<(), SnapshotError> {
+        let failed = |e: Errno| SnapshotError::io("write", self.plan.to.join(path_of(&entry.path)))(e.into());
         mkdirat(target.fd(), OsStr::from_bytes(&entry.name), Mode::RWXU).map_err(failed)?;
         target.down(&entry.name).map_err(failed)
     }
 
-    fn leaf(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, entry: &Entry) -> Result<(), Error> {
+    fn leaf(
+        &mut self,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        entry: &WalkEntry,
+    ) -> Result<(), SnapshotError> {
         let done = match entry.meta.kind {
-            Kind::File => self.file(from, to, entry),
-            Kind::Symlink => self.link(from, to, entry),
-            Kind::Dir | Kind::Whiteout | Kind::Special => {
-                self.skip(entry, Why::Special);
+            TreeEntryKind::File => self.file(from, to, entry),
+            TreeEntryKind::Symlink => self.link(from, to, entry),
+            TreeEntryKind::Dir | TreeEntryKind::Whiteout | TreeEntryKind::Special => {
+                self.skip(entry, SkipReason::Special);
                 return Ok(());
             }
         };
         let pair = match done {
             Ok(pair) => pair,
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-                self.skip(entry, Why::Unreadable);
+                self.skip(entry, SkipReason::Unreadable);
                 return Ok(());
             }
-            Err(e) => return Err(Error::io("copy", self.plan.from.join(path_of(&entry.path)))(e)),
+            Err(e) => return Err(SnapshotError::io("copy", self.plan.from.join(path_of(&entry.path)))(e)),
         };
         if !is_nameable(&entry.path) {
             return Ok(());
         }
         match &mut self.index {
-            Some(index) => index.add(&entry.path, &pair).map_err(Error::io("write", self.plan.to)),
+            Some(index) => index.add(&entry.path, &pair).map_err(SnapshotError::io("write", self.plan.to)),
             None => Ok(()),
         }
     }
 
-    fn skip(&mut self, entry: &Entry, why: Why) {
-        self.copied.skipped.push(Skipped { path: path_of(&entry.path), why });
+    fn skip(&mut self, entry: &WalkEntry, why: SkipReason) {
+        self.copied.skipped.push(SkippedPath { path: path_of(&entry.path), why });
     }
 
-    fn file(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, entry: &Entry) -> io::Result<Pair> {
+    fn file(
+        &mut self,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        entry: &WalkEntry,
+    ) -> io::Result<CopyIndexEntry> {
         let source = open_file_at(from, &entry.name)?;
         // Looked at before reading: a change during the copy then shows as one made after it.
-        let base = Meta::from(fstat(&source)?);
+        let base = TreeEntryMeta::from(fstat(&source)?);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let target = File::from(openat(to, OsStr::from_bytes(&entry.name), flags, Mode::RUSR | Mode::WUSR)?);
         self.content(&source, &target)?;
         self.give(target.as_fd(), &base)?;
         futimens(&target, &times(&base))?;
-        Ok(Pair { base: Seen::from(&base), copy: Seen::from(&Meta::from(fstat(&target)?)) })
+        Ok(CopyIndexEntry {
+            base: FileStat::from(&base),
+            copy: FileStat::from(&TreeEntryMeta::from(fstat(&target)?)),
+        })
     }
 
     fn content(&mut self, source: &File, target: &File) -> io::Result<()> {
@@ -185,7 +203,12 @@ impl Copier<'_> {
         io::copy(&mut &*source, &mut &*target).map(drop)
     }
 
-    fn link(&self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, entry: &Entry) -> io::Result<Pair> {
+    fn link(
+        &self,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        entry: &WalkEntry,
+    ) -> io::Result<CopyIndexEntry> {
         let target = read_link_at(from, &entry.name)?;
         let name = OsStr::from_bytes(&entry.name);
         symlinkat(OsStr::from_bytes(&target), to, name)?;
@@ -195,16 +218,16 @@ impl Copier<'_> {
         }
         utimensat(to, name, &times(&entry.meta), AtFlags::SYMLINK_NOFOLLOW)?;
         let copy = look(to, &entry.name)?.ok_or(Errno::NOENT)?;
-        Ok(Pair { base: Seen::from(&entry.meta), copy: Seen::from(&copy) })
+        Ok(CopyIndexEntry { base: FileStat::from(&entry.meta), copy: FileStat::from(&copy) })
     }
 
-    fn finish_dir(&self, dir: BorrowedFd<'_>, meta: &Meta) -> io::Result<()> {
+    fn finish_dir(&self, dir: BorrowedFd<'_>, meta: &TreeEntryMeta) -> io::Result<()> {
         self.give(dir, meta)?;
         Ok(futimens(dir, &times(meta))?)
     }
 
     /// Owner and permissions; never the bits that lend someone else's rights.
-    fn give(&self, fd: BorrowedFd<'_>, meta: &Meta) -> io::Result<()> {
+    fn give(&self, fd: BorrowedFd<'_>, meta: &TreeEntryMeta) -> io::Result<()> {
         if let Some((uid, gid)) = self.plan.owner {
             fchown(fd, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
         }
@@ -236,7 +259,7 @@ fn parts(source: &File, target: &File, size: u64) -> io::Result<bool> {
     Ok(true)
 }
 
-fn times(meta: &Meta) -> Timestamps {
+fn times(meta: &TreeEntryMeta) -> Timestamps {
     let at = Timespec { tv_sec: meta.mtime.sec, tv_nsec: meta.mtime.nsec.into() };
     Timestamps { last_access: at, last_modification: at }
 }

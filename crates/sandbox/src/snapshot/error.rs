@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// What went wrong, and with what.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SnapshotError {
     /// The workspace is not there, is no directory, or may not be read.
     #[error("cannot read the workspace {}: {source}", path.display())]
     Unreadable {
@@ -51,7 +51,7 @@ pub enum Error {
     Scope(#[from] holon_core::scope::ScopeError),
     /// The repository could not be looked at.
     #[error(transparent)]
-    Git(#[from] holon_git::Error),
+    Git(#[from] holon_git::GitError),
     /// Any other file that could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
@@ -72,7 +72,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl SnapshotError {
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| match source.kind() {

@@ -16,14 +16,14 @@ use rustix::fs::{
 use rustix::fs::{Gid, Uid, linkat, mkdirat, unlinkat};
 use rustix::io::Errno;
 
-use super::Error;
+use super::SnapshotError;
 use super::remove::remove_tree;
-use super::tree::{InDir, Kind, Meta, Root, is_nameable, path_of};
-use super::walk::{Entry, Step, Walk};
+use super::tree::{DirEntryName, OpenTree, TreeEntryKind, TreeEntryMeta, is_nameable, path_of};
+use super::walk::{TreeWalk, WalkEntry, WalkStep};
 
 /// Who the layers belong to, and so where the kernel keeps its notes about them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Owner(pub(super) Option<(u32, u32)>);
+pub(super) struct LayerOwner(pub(super) Option<(u32, u32)>);
 
 /// Makes the layer `to` (which must not exist) out of `below`, if there is any, and `written` above it; `base` is the
 /// original under both. `owner` is whom root gave the layers to. On failure nothing is left.
@@ -33,12 +33,16 @@ pub fn freeze(
     base: &Path,
     to: &Path,
     owner: Option<(u32, u32)>,
-) -> Result<(), Error> {
-    let failed = |e: io::Error| Error::io("write", to)(e);
+) -> Result<(), SnapshotError> {
+    let failed = |e: io::Error| SnapshotError::io("write", to)(e);
     fs::create_dir(to).map_err(failed)?;
     let join = || -> io::Result<()> {
-        let mut joining =
-            Joining { to: Root::open(to)?, path: to, base: Root::open(base)?, owner: Owner(owner) };
+        let mut joining = LayerFreeze {
+            to: OpenTree::open(to)?,
+            path: to,
+            base: OpenTree::open(base)?,
+            owner: LayerOwner(owner),
+        };
         for layer in below.into_iter().chain([written]) {
             joining.add(layer)?;
         }
@@ -50,43 +54,43 @@ pub fn freeze(
     })
 }
 
-struct Joining<'a> {
-    to: Root,
+struct LayerFreeze<'a> {
+    to: OpenTree,
     path: &'a Path,
-    base: Root,
-    owner: Owner,
+    base: OpenTree,
+    owner: LayerOwner,
 }
 
-impl Joining<'_> {
+impl LayerFreeze<'_> {
     /// Lays one layer over what is there.
     fn add(&mut self, layer: &Path) -> io::Result<()> {
-        let from = Root::open(layer).or_else(|e| match e.kind() {
+        let from = OpenTree::open(layer).or_else(|e| match e.kind() {
             // The payload may have closed its own root directory; it is the host's again.
             io::ErrorKind::PermissionDenied => {
                 fs::set_permissions(layer, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-                Root::open(layer)
+                OpenTree::open(layer)
             }
             _ => Err(e),
         })?;
-        let mut walk = Walk::repairing(from.open_dir(b"")?)?;
+        let mut walk = TreeWalk::repairing(from.open_dir(b"")?)?;
         // Times are set on the way out: adding entries changes them.
-        let mut entered: Vec<(Vec<u8>, Meta)> = Vec::new();
+        let mut entered: Vec<(Vec<u8>, TreeEntryMeta)> = Vec::new();
         loop {
             match walk.next()? {
-                Step::Entry(entry) if !is_nameable(&entry.path) => {}
-                Step::Entry(entry) if entry.meta.is_dir() => {
+                WalkStep::Entry(entry) if !is_nameable(&entry.path) => {}
+                WalkStep::Entry(entry) if entry.meta.is_dir() => {
                     walk.descend(&entry)?;
                     let opaque = self.owner.is_opaque(walk.dir())?;
                     self.folder(&entry, opaque)?;
                     entered.push((entry.path, entry.meta));
                 }
-                Step::Entry(entry) => self.leaf(&walk, &entry)?,
-                Step::Left => {
+                WalkStep::Entry(entry) => self.leaf(&walk, &entry)?,
+                WalkStep::Left => {
                     if let Some((path, meta)) = entered.pop() {
                         self.finish(&path, &meta)?;
                     }
                 }
-                Step::Done => break,
+                WalkStep::Done => break,
             }
         }
         match from.look(b"")? {
@@ -95,10 +99,10 @@ impl Joining<'_> {
         }
     }
 
-    fn folder(&mut self, entry: &Entry, opaque: bool) -> io::Result<()> {
+    fn folder(&mut self, entry: &WalkEntry, opaque: bool) -> io::Result<()> {
         let there = self.to.look(&entry.path)?;
         let covers = match there.map(|meta| meta.kind) {
-            Some(Kind::Dir) if !opaque => return Ok(()),
+            Some(TreeEntryKind::Dir) if !opaque => return Ok(()),
             Some(_) => {
                 self.clear(&entry.path)?;
                 true
@@ -112,10 +116,10 @@ impl Joining<'_> {
         Ok(())
     }
 
-    fn leaf(&mut self, walk: &Walk, entry: &Entry) -> io::Result<()> {
+    fn leaf(&mut self, walk: &TreeWalk, entry: &WalkEntry) -> io::Result<()> {
         self.clear(&entry.path)?;
         // A deletion of what only an earlier turn made leaves nothing to say.
-        if entry.meta.kind == Kind::Whiteout && self.base.look(&entry.path)?.is_none() {
+        if entry.meta.kind == TreeEntryKind::Whiteout && self.base.look(&entry.path)?.is_none() {
             return Ok(());
         }
         let from = OsStr::from_bytes(&entry.name);
@@ -130,16 +134,16 @@ impl Joining<'_> {
             Some(meta) if meta.is_dir() => {
                 remove_tree(&self.path.join(path_of(path)))?;
                 // It remembers directories it has been in.
-                self.to = Root::open(self.path)?;
+                self.to = OpenTree::open(self.path)?;
                 Ok(())
             }
             Some(_) => self.at(path, |dir, name| unlinkat(dir, name, AtFlags::empty())),
         }
     }
 
-    fn finish(&self, path: &[u8], meta: &Meta) -> io::Result<()> {
+    fn finish(&self, path: &[u8], meta: &TreeEntryMeta) -> io::Result<()> {
         let dir = self.to.open_dir(path)?;
-        if let Owner(Some((uid, gid))) = self.owner {
+        if let LayerOwner(Some((uid, gid))) = self.owner {
             fchown(&dir, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
         }
         fchmod(&dir, Mode::from_raw_mode(meta.mode | 0o700))?;
@@ -152,13 +156,13 @@ impl Joining<'_> {
         path: &[u8],
         act: impl FnOnce(BorrowedFd<'_>, &OsStr) -> rustix::io::Result<()>,
     ) -> io::Result<()> {
-        let (dir, name): InDir<'_> = self.to.parent_of(path)?.ok_or(Errno::NOENT)?;
+        let (dir, name): DirEntryName<'_> = self.to.parent_of(path)?.ok_or(Errno::NOENT)?;
         act(dir.as_deref().map_or(self.to.fd(), AsFd::as_fd), OsStr::from_bytes(name))?;
         Ok(())
     }
 }
 
-impl Owner {
+impl LayerOwner {
     fn note(self) -> &'static std::ffi::CStr {
         if self.0.is_some() { c"trusted.overlay.opaque" } else { c"user.overlay.opaque" }
     }
@@ -192,11 +196,11 @@ mod tests {
 
     use super::*;
 
-    struct World {
+    struct FreezeWorld {
         dir: tempfile::TempDir,
     }
 
-    impl World {
+    impl FreezeWorld {
         /// Folders `base`, `one` and `two` with these files; `-path` is a deletion, `path/` a folder, `!path` an opaque one.
         fn new(files: &[(&str, &[&str])]) -> Self {
             let world = Self { dir: tempfile::tempdir().unwrap() };
@@ -220,7 +224,7 @@ mod tests {
                 mknodat(CWD, &at, FileType::CharacterDevice, Mode::empty(), 0).unwrap();
             } else if path.starts_with('!') {
                 fs::create_dir_all(&at).unwrap();
-                Owner(None).make_opaque(fs::File::open(&at).unwrap().as_fd()).unwrap();
+                LayerOwner(None).make_opaque(fs::File::open(&at).unwrap().as_fd()).unwrap();
             } else if path.ends_with('/') {
                 fs::create_dir_all(&at).unwrap();
             } else {
@@ -239,7 +243,8 @@ mod tests {
                     let name = path.strip_prefix(&to).unwrap().to_str().unwrap().to_owned();
                     let meta = entry.metadata().unwrap();
                     if meta.is_dir() {
-                        let opaque = Owner(None).is_opaque(fs::File::open(&path).unwrap().as_fd()).unwrap();
+                        let opaque =
+                            LayerOwner(None).is_opaque(fs::File::open(&path).unwrap().as_fd()).unwrap();
                         found.push(if opaque { format!("!{name}") } else { format!("{name}/") });
                         todo.push(path);
                     } else if meta.is_file() {
@@ -257,7 +262,7 @@ mod tests {
     #[test]
     fn later_layers_win_as_the_kernel_would_have_it() {
         let check = |base: &[&str], one: &[&str], two: &[&str], expect: &[&str]| {
-            let world = World::new(&[("base", base), ("one", one), ("two", two)]);
+            let world = FreezeWorld::new(&[("base", base), ("one", one), ("two", two)]);
             assert_eq!(world.joined(), expect, "{one:?} {two:?}");
         };
         check(&["a"], &["a", "b"], &["b"], &["a=one", "b=two"]);
@@ -281,7 +286,7 @@ mod tests {
 
     #[test]
     fn files_are_shared_and_both_layers_stay() {
-        let world = World::new(&[("base", &[]), ("one", &["a"]), ("two", &["b"])]);
+        let world = FreezeWorld::new(&[("base", &[]), ("one", &["a"]), ("two", &["b"])]);
         world.joined();
         let inode = |path: &str| fs::metadata(world.at(path)).unwrap().ino();
         assert_eq!(inode("one/a"), inode("to/a"));

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use holon_git::Repository;
 use holon_git::config;
-use holon_git::repo::Link;
+use holon_git::repo::WorktreeLink;
 use serde::{Deserialize, Serialize};
 
-use super::copy::{self, Plan};
-use super::layers::Layers;
-use super::{Error, Strategy};
-use crate::mount::{self, Mount, Source};
+use super::copy::{self, CopyPlan};
+use super::layers::OverlayFolders;
+use super::{SnapshotError, SnapshotStrategy};
+use crate::mount::{self, Mount, MountSource};
 
 /// Where the repository appears inside.
 pub const GIT_INSIDE: &str = "/holon/git";
@@ -25,7 +25,7 @@ pub const GIT_INSIDE: &str = "/holon/git";
 #[serde(rename_all = "snake_case")]
 pub(crate) enum GitView {
     /// Through layers, like the workspace.
-    Layers(Layers),
+    Layers(OverlayFolders),
     /// As a copy.
     Copy(#[serde(with = "mount::path")] PathBuf),
 }
@@ -35,7 +35,7 @@ impl GitView {
     pub(crate) fn mount(&self, writable: bool) -> Mount {
         let source = match self {
             Self::Layers(layers) => layers.source(),
-            Self::Copy(path) => Source::Bind(path.clone()),
+            Self::Copy(path) => MountSource::Bind(path.clone()),
         };
         Mount { at: GIT_INSIDE.into(), source, writable }
     }
@@ -51,7 +51,7 @@ impl GitView {
 
 /// Whether this repository must be brought in.
 pub(crate) fn is_elsewhere(repository: &Repository) -> bool {
-    repository.link != Link::Directory && repository.is_toplevel()
+    repository.link != WorktreeLink::Directory && repository.is_toplevel()
 }
 
 /// The `.git` file the agent gets instead of the user's.
@@ -69,16 +69,16 @@ pub(crate) fn dot_git(repository: &Repository) -> Vec<u8> {
 pub(crate) fn prepare(
     repository: &Repository,
     dir: &Path,
-    strategy: Strategy,
+    strategy: SnapshotStrategy,
     writable: bool,
     owner: Option<(u32, u32)>,
-) -> Result<GitView, Error> {
+) -> Result<GitView, SnapshotError> {
     let config = own_config(repository)?;
-    if matches!(strategy, Strategy::Copy | Strategy::Reflink) {
+    if matches!(strategy, SnapshotStrategy::Copy | SnapshotStrategy::Reflink) {
         let to = dir.join("git");
-        fs::create_dir(&to).map_err(Error::io("create", &to))?;
-        let reflink = strategy == Strategy::Reflink;
-        copy::tree(&Plan {
+        fs::create_dir(&to).map_err(SnapshotError::io("create", &to))?;
+        let reflink = strategy == SnapshotStrategy::Reflink;
+        copy::tree(&CopyPlan {
             from: &repository.common_dir,
             to: &to,
             index: None,
@@ -88,17 +88,17 @@ pub(crate) fn prepare(
         })?;
         if let Some(text) = config {
             let path = to.join("config");
-            fs::write(&path, text).map_err(Error::io("write", path))?;
+            fs::write(&path, text).map_err(SnapshotError::io("write", path))?;
         }
         return Ok(GitView::Copy(to));
     }
-    let mut layers = Layers::over(repository.common_dir.clone());
+    let mut layers = OverlayFolders::over(repository.common_dir.clone());
     if config.is_some() || !writable {
         // Empty but for the configuration; there to make a merged view, which hides the sockets of git's daemons.
         let veil = dir.join("git-veil");
-        fs::create_dir(&veil).map_err(Error::io("create", &veil))?;
+        fs::create_dir(&veil).map_err(SnapshotError::io("create", &veil))?;
         if let Some(text) = config {
-            fs::write(veil.join("config"), text).map_err(Error::io("write", &veil))?;
+            fs::write(veil.join("config"), text).map_err(SnapshotError::io("write", &veil))?;
         }
         layers.veil = Some(veil);
     }
@@ -110,11 +110,11 @@ pub(crate) fn prepare(
 
 /// A submodule's configuration says where its working tree is on the host, which is wrong inside; without
 /// that line the directory with the `.git` file counts.
-fn own_config(repository: &Repository) -> Result<Option<Vec<u8>>, Error> {
-    if repository.link != Link::Submodule {
+fn own_config(repository: &Repository) -> Result<Option<Vec<u8>>, SnapshotError> {
+    if repository.link != WorktreeLink::Submodule {
         return Ok(None);
     }
     let path = repository.common_dir.join("config");
-    let text = fs::read(&path).map_err(Error::io("read", path))?;
+    let text = fs::read(&path).map_err(SnapshotError::io("read", path))?;
     Ok(Some(config::without(&text, "core", "worktree")))
 }

@@ -5,23 +5,23 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use super::stamp::Stamp;
-use super::tree::Meta;
+use super::stamp::FileTimestamp;
+use super::tree::TreeEntryMeta;
 
 const MAGIC: &[u8; 8] = b"holonix1";
 
 /// The part of a file's metadata that changes whenever its content does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct FileStat {
     pub(crate) mode: u32,
     pub(crate) size: u64,
     pub(crate) ino: u64,
-    pub(crate) mtime: Stamp,
-    pub(crate) ctime: Stamp,
+    pub(crate) mtime: FileTimestamp,
+    pub(crate) ctime: FileTimestamp,
 }
 
-impl From<&Meta> for Seen {
-    fn from(meta: &Meta) -> Self {
+impl From<&TreeEntryMeta> for FileStat {
+    fn from(meta: &TreeEntryMeta) -> Self {
         Self { mode: meta.mode, size: meta.size, ino: meta.ino, mtime: meta.mtime, ctime: meta.ctime }
     }
 }
@@ -31,25 +31,25 @@ impl From<&Meta> for Seen {
 /// The file system's clock moves on after the copy, so no later change has a time that is in here: a file that looks as
 /// indexed is as indexed, unless it changed while the copy was made, which its time tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pair {
-    pub(crate) base: Seen,
-    pub(crate) copy: Seen,
+pub(crate) struct CopyIndexEntry {
+    pub(crate) base: FileStat,
+    pub(crate) copy: FileStat,
 }
 
 /// Writes the index while the copy is made.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct CopyIndexWriter {
     out: BufWriter<File>,
 }
 
-impl Writer {
+impl CopyIndexWriter {
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let mut out = BufWriter::new(File::create(path)?);
         out.write_all(MAGIC)?;
         Ok(Self { out })
     }
 
-    pub(crate) fn add(&mut self, path: &[u8], pair: &Pair) -> io::Result<()> {
+    pub(crate) fn add(&mut self, path: &[u8], pair: &CopyIndexEntry) -> io::Result<()> {
         self.out.write_all(&(path.len() as u32).to_le_bytes())?;
         self.out.write_all(path)?;
         for seen in [&pair.base, &pair.copy] {
@@ -71,11 +71,11 @@ impl Writer {
 
 /// A whole index in memory.
 #[derive(Debug, Default)]
-pub(crate) struct Index {
-    pub(crate) entries: HashMap<Vec<u8>, Pair>,
+pub(crate) struct CopyIndex {
+    pub(crate) entries: HashMap<Vec<u8>, CopyIndexEntry>,
 }
 
-impl Index {
+impl CopyIndex {
     /// Reads an index back.
     pub(crate) fn load(path: &Path) -> io::Result<Self> {
         let mut from = BufReader::new(File::open(path)?);
@@ -91,7 +91,7 @@ impl Index {
             }
             let mut path = vec![0; len as usize];
             from.read_exact(&mut path)?;
-            let pair = Pair { base: seen(&mut from)?, copy: seen(&mut from)? };
+            let pair = CopyIndexEntry { base: seen(&mut from)?, copy: seen(&mut from)? };
             entries.insert(path, pair);
         }
         Ok(Self { entries })
@@ -112,8 +112,8 @@ fn first(from: &mut impl Read) -> io::Result<Option<u32>> {
     Ok(Some(u32::from_le_bytes(bytes)))
 }
 
-fn seen(from: &mut impl Read) -> io::Result<Seen> {
-    Ok(Seen {
+fn seen(from: &mut impl Read) -> io::Result<FileStat> {
+    Ok(FileStat {
         mode: u32::from_le_bytes(array(from)?),
         size: u64::from_le_bytes(array(from)?),
         ino: u64::from_le_bytes(array(from)?),
@@ -122,8 +122,8 @@ fn seen(from: &mut impl Read) -> io::Result<Seen> {
     })
 }
 
-fn stamp(from: &mut impl Read) -> io::Result<Stamp> {
-    Ok(Stamp { sec: i64::from_le_bytes(array(from)?), nsec: u32::from_le_bytes(array(from)?) })
+fn stamp(from: &mut impl Read) -> io::Result<FileTimestamp> {
+    Ok(FileTimestamp { sec: i64::from_le_bytes(array(from)?), nsec: u32::from_le_bytes(array(from)?) })
 }
 
 fn array<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
@@ -141,27 +141,27 @@ mod tests {
 
     use super::*;
 
-    fn pair(n: u64) -> Pair {
-        let stamp = Stamp { sec: n as i64 - 5, nsec: 7 };
-        let base = Seen { mode: 0o644, size: n, ino: n + 1, mtime: stamp, ctime: stamp };
-        Pair { base, copy: Seen { ino: n + 2, ..base } }
+    fn pair(n: u64) -> CopyIndexEntry {
+        let stamp = FileTimestamp { sec: n as i64 - 5, nsec: 7 };
+        let base = FileStat { mode: 0o644, size: n, ino: n + 1, mtime: stamp, ctime: stamp };
+        CopyIndexEntry { base, copy: FileStat { ino: n + 2, ..base } }
     }
 
     #[test]
     fn written_and_read_back() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("index");
-        let mut writer = Writer::create(&path).unwrap();
+        let mut writer = CopyIndexWriter::create(&path).unwrap();
         for n in 0..100 {
             writer.add(format!("dir/{n}\n\u{e9}").as_bytes(), &pair(n)).unwrap();
         }
         writer.finish().unwrap();
-        let index = Index::load(&path).unwrap();
+        let index = CopyIndex::load(&path).unwrap();
         assert_eq!(index.entries.len(), 100);
         assert_eq!(index.entries["dir/42\n\u{e9}".as_bytes()], pair(42));
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 3]).unwrap();
-        assert!(Index::load(&path).is_err());
+        assert!(CopyIndex::load(&path).is_err());
     }
 
     proptest! {
@@ -170,7 +170,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("index");
             fs::write(&path, [MAGIC.as_slice(), &tail].concat()).unwrap();
-            let _ = Index::load(&path);
+            let _ = CopyIndex::load(&path);
         }
     }
 }

@@ -6,11 +6,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, lchown, symlink};
 use std::path::Path;
 
 use super::layers::{self, clean, resemble};
-use super::tree::{Root, path_of};
-use super::{Error, Snapshot, remove_tree};
+use super::tree::{OpenTree, path_of};
+use super::{SnapshotError, WorkspaceSnapshot, remove_tree};
 
 /// What shall be at a path.
-pub enum Laid<'a> {
+pub enum PlantedFile<'a> {
     /// Nothing.
     Nothing,
     /// A file with these bytes.
@@ -27,23 +27,23 @@ pub enum Laid<'a> {
     },
 }
 
-impl Snapshot {
+impl WorkspaceSnapshot {
     /// Puts something at a path relative to the workspace. Only for a snapshot that nothing has been mounted from yet; one
     /// that cannot be written to stays as it is. No link of the layer is followed.
-    pub fn lay(&self, path: &Path, what: Laid<'_>) -> Result<(), Error> {
+    pub fn lay(&self, path: &Path, what: PlantedFile<'_>) -> Result<(), SnapshotError> {
         let Some(layer) = self.written() else { return Ok(()) };
         let rel = clean(path)?;
         let at = layer.join(path_of(&rel));
-        let failed = || Error::io("write", &at);
-        let base = Root::open(self.workspace()).map_err(Error::unreadable(self.workspace()))?;
-        if let Laid::Nothing = what {
+        let failed = || SnapshotError::io("write", &at);
+        let base = OpenTree::open(self.workspace()).map_err(SnapshotError::unreadable(self.workspace()))?;
+        if let PlantedFile::Nothing = what {
             return self.lay_nothing(layer, &base, &rel);
         }
         self.folders_above(layer, &base, &rel).map_err(failed())?;
         clear(&at).map_err(failed())?;
         match what {
-            Laid::Nothing => {}
-            Laid::File { exec, content } => {
+            PlantedFile::Nothing => {}
+            PlantedFile::File { exec, content } => {
                 let mode = if exec { 0o755 } else { 0o644 };
                 let mut file = fs::OpenOptions::new()
                     .write(true)
@@ -53,27 +53,27 @@ impl Snapshot {
                     .map_err(failed())?;
                 io::copy(content, &mut file).map_err(failed())?;
             }
-            Laid::Symlink { target } => symlink(path_of(target), &at).map_err(failed())?,
+            PlantedFile::Symlink { target } => symlink(path_of(target), &at).map_err(failed())?,
         }
         self.give(&at).map_err(failed())
     }
 
-    fn lay_nothing(&self, layer: &Path, base: &Root, rel: &[u8]) -> Result<(), Error> {
+    fn lay_nothing(&self, layer: &Path, base: &OpenTree, rel: &[u8]) -> Result<(), SnapshotError> {
         let at = layer.join(path_of(rel));
         let folder = base.look(rel).ok().flatten().is_some_and(|meta| meta.is_dir());
         // Of a folder of the original only what is in it can be taken away.
         if has_folders(layer, rel) && !(folder && at.is_dir()) {
-            clear(&at).map_err(Error::io("remove", &at))?;
+            clear(&at).map_err(SnapshotError::io("remove", &at))?;
         }
         if self.copy().is_none() && !folder && base.look(rel).ok().flatten().is_some() {
-            self.folders_above(layer, base, rel).map_err(Error::io("write", &at))?;
+            self.folders_above(layer, base, rel).map_err(SnapshotError::io("write", &at))?;
             layers::hide(layer, base, rel)?;
         }
         Ok(())
     }
 
     /// Makes the folders a path is in, each like the one of the original it stands for.
-    fn folders_above(&self, layer: &Path, base: &Root, rel: &[u8]) -> io::Result<()> {
+    fn folders_above(&self, layer: &Path, base: &OpenTree, rel: &[u8]) -> io::Result<()> {
         for end in rel.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at) {
             let part = &rel[..end];
             let at = layer.join(path_of(part));
@@ -123,9 +123,9 @@ mod tests {
     use holon_core::Access;
 
     use super::*;
-    use crate::snapshot::{Request, StrategyChoice, take};
+    use crate::snapshot::{SnapshotRequest, SnapshotStrategyChoice, take};
 
-    fn stage(strategy: StrategyChoice) -> (tempfile::TempDir, PathBuf, Snapshot) {
+    fn stage(strategy: SnapshotStrategyChoice) -> (tempfile::TempDir, PathBuf, WorkspaceSnapshot) {
         let dir = tempfile::tempdir().unwrap();
         let (workspace, run) = (dir.path().join("w"), dir.path().join("run"));
         fs::create_dir_all(workspace.join("sub")).unwrap();
@@ -133,13 +133,13 @@ mod tests {
         fs::write(workspace.join("sub/old.txt"), "old").unwrap();
         fs::write(workspace.join("plain"), "file").unwrap();
         symlink("/etc", workspace.join("link")).unwrap();
-        let snapshot = take(&Request {
+        let snapshot = take(&SnapshotRequest {
             workspace: &workspace,
             run_dir: &run,
             access: &Access::ReadWrite,
             hide: &[],
             strategy,
-            overlay_works: strategy == StrategyChoice::Overlay,
+            overlay_works: strategy == SnapshotStrategyChoice::Overlay,
             payload_uid: None,
         })
         .unwrap();
@@ -147,13 +147,13 @@ mod tests {
         (dir, written, snapshot)
     }
 
-    fn file<'a>(text: &'a mut &[u8]) -> Laid<'a> {
-        Laid::File { exec: false, content: text }
+    fn file<'a>(text: &'a mut &[u8]) -> PlantedFile<'a> {
+        PlantedFile::File { exec: false, content: text }
     }
 
     #[test]
     fn files_links_and_holes_are_laid_in_layers_and_in_copies() {
-        for strategy in [StrategyChoice::Overlay, StrategyChoice::Copy] {
+        for strategy in [SnapshotStrategyChoice::Overlay, SnapshotStrategyChoice::Copy] {
             let (_dir, written, snapshot) = stage(strategy);
             snapshot.lay(Path::new("sub/new.txt"), file(&mut b"new".as_slice())).unwrap();
             assert_eq!(fs::read(written.join("sub/new.txt")).unwrap(), b"new");
@@ -161,14 +161,14 @@ mod tests {
             assert!(written.join("plain").is_dir(), "a folder where a file was");
             snapshot.lay(Path::new("link/x"), file(&mut b"x".as_slice())).unwrap();
             assert!(!Path::new("/etc/x").exists() && written.join("link/x").is_file(), "no link is followed");
-            snapshot.lay(Path::new("link/x"), Laid::Nothing).unwrap();
-            snapshot.lay(Path::new("sub/old.txt"), Laid::Nothing).unwrap();
+            snapshot.lay(Path::new("link/x"), PlantedFile::Nothing).unwrap();
+            snapshot.lay(Path::new("sub/old.txt"), PlantedFile::Nothing).unwrap();
             let hole = fs::symlink_metadata(written.join("sub/old.txt"));
             match strategy {
-                StrategyChoice::Copy => assert!(hole.is_err()),
+                SnapshotStrategyChoice::Copy => assert!(hole.is_err()),
                 _ => assert!(hole.unwrap().file_type().is_char_device()),
             }
-            assert!(snapshot.lay(Path::new("../out"), Laid::Nothing).is_err());
+            assert!(snapshot.lay(Path::new("../out"), PlantedFile::Nothing).is_err());
         }
     }
 }

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, Timespec, Timestamps, futimens, mknodat};
 use serde::{Deserialize, Serialize};
 
-use super::Error;
-use super::tree::{Meta, Root, bytes, path_of};
+use super::SnapshotError;
+use super::tree::{OpenTree, TreeEntryMeta, bytes, path_of};
 use crate::mount;
 
 /// Host-made directories for one overlay mount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Layers {
+pub(crate) struct OverlayFolders {
     /// Where writes land; `None` for a view nobody can write to.
     #[serde(with = "mount::optional_path")]
     pub(crate) upper: Option<PathBuf>,
@@ -35,18 +35,18 @@ pub(crate) struct Layers {
     pub(crate) lasting: bool,
 }
 
-impl Layers {
+impl OverlayFolders {
     /// The original alone.
     pub(crate) fn over(lower: PathBuf) -> Self {
         Self { upper: None, work: None, veil: None, lower, frozen: None, lasting: false }
     }
 
     /// The mount these directories are for.
-    pub(crate) fn source(&self) -> mount::Source {
+    pub(crate) fn source(&self) -> mount::MountSource {
         if self.veil.is_none() && self.upper.is_none() && self.frozen.is_none() {
-            return mount::Source::Bind(self.lower.clone());
+            return mount::MountSource::Bind(self.lower.clone());
         }
-        mount::Source::Overlay(mount::Overlay {
+        mount::MountSource::Overlay(mount::Overlay {
             lowers: self.frozen.iter().chain(&self.veil).chain([&self.lower]).cloned().collect(),
             upper: self.upper.clone(),
             work: self.work.clone(),
@@ -61,17 +61,17 @@ impl Layers {
         dir: &Path,
         name: &str,
         owner: Option<(u32, u32)>,
-    ) -> Result<(), Error> {
-        let lower = Root::open(&self.lower).map_err(Error::unreadable(&self.lower))?;
+    ) -> Result<(), SnapshotError> {
+        let lower = OpenTree::open(&self.lower).map_err(SnapshotError::unreadable(&self.lower))?;
         let meta = lower.look(b"").ok().flatten();
         let upper = dir.join(format!("{name}upper"));
         let work = dir.join(format!("{name}work"));
         for path in [&upper, &work] {
-            fs::create_dir(path).map_err(Error::io("create", path))?;
-            own(path, owner).map_err(Error::io("give away", path))?;
+            fs::create_dir(path).map_err(SnapshotError::io("create", path))?;
+            own(path, owner).map_err(SnapshotError::io("give away", path))?;
         }
         if let Some(meta) = meta {
-            resemble(&upper, &meta).map_err(Error::io("create", &upper))?;
+            resemble(&upper, &meta).map_err(SnapshotError::io("create", &upper))?;
         }
         self.upper = Some(upper);
         self.work = Some(work);
@@ -82,7 +82,12 @@ impl Layers {
 /// Makes `rel` and the directories above it below `layer`, each looking like the one of `base` it will merge
 /// with, or new where `base` has none. `false` when something else than a directory is in the way: a link
 /// there must not lead the mount anywhere else.
-pub(crate) fn mirror(layer: &Path, base: &Root, rel: &[u8], owner: Option<(u32, u32)>) -> io::Result<bool> {
+pub(crate) fn mirror(
+    layer: &Path,
+    base: &OpenTree,
+    rel: &[u8],
+    owner: Option<(u32, u32)>,
+) -> io::Result<bool> {
     let ends = rel.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(i, _)| i).chain([rel.len()]);
     let mut metas = Vec::new();
     for end in ends.filter(|end| *end > 0) {
@@ -112,9 +117,9 @@ pub(crate) fn mirror(layer: &Path, base: &Root, rel: &[u8], owner: Option<(u32, 
 }
 
 /// Marks `rel` as not there. Nothing to do, and `false`, when `base` has nothing at that place.
-pub(crate) fn hide(veil: &Path, base: &Root, rel: &[u8]) -> Result<bool, Error> {
-    let failed = |source| Error::Whiteout { what: path_of(rel), at: veil.to_owned(), source };
-    if base.look(rel).map_err(Error::io("look at", base.path().join(path_of(rel))))?.is_none() {
+pub(crate) fn hide(veil: &Path, base: &OpenTree, rel: &[u8]) -> Result<bool, SnapshotError> {
+    let failed = |source| SnapshotError::Whiteout { what: path_of(rel), at: veil.to_owned(), source };
+    if base.look(rel).map_err(SnapshotError::io("look at", base.path().join(path_of(rel))))?.is_none() {
         return Ok(false);
     }
     if let Some(slash) = rel.iter().rposition(|&b| b == b'/')
@@ -137,16 +142,16 @@ fn own(path: &Path, owner: Option<(u32, u32)>) -> io::Result<()> {
 }
 
 /// Makes a folder of a layer look like the one of the original.
-pub(crate) fn resemble(path: &Path, meta: &Meta) -> io::Result<()> {
+pub(crate) fn resemble(path: &Path, meta: &TreeEntryMeta) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(meta.mode & 0o777))?;
     let at = Timespec { tv_sec: meta.mtime.sec, tv_nsec: meta.mtime.nsec.into() };
     Ok(futimens(fs::File::open(path)?, &Timestamps { last_access: at, last_modification: at })?)
 }
 
 /// A workspace-relative path in its one clean form.
-pub(crate) fn clean(path: &Path) -> Result<Vec<u8>, Error> {
+pub(crate) fn clean(path: &Path) -> Result<Vec<u8>, SnapshotError> {
     holon_core::scope::normalise(bytes(path))
-        .map_err(|e| Error::BadPath { path: path.to_owned(), why: e.to_string() })
+        .map_err(|e| SnapshotError::BadPath { path: path.to_owned(), why: e.to_string() })
 }
 
 /// `dir/name` with the bytes of `name`.

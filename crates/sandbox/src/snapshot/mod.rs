@@ -7,7 +7,7 @@ mod gitview;
 mod index;
 mod lay;
 mod layers;
-mod living;
+mod live_processes;
 pub(crate) mod originals;
 mod prune;
 mod remove;
@@ -23,44 +23,44 @@ use std::path::{Path, PathBuf};
 use holon_core::Access;
 use serde::{Deserialize, Serialize};
 
-pub use error::Error;
+pub use error::SnapshotError;
 pub use freeze::freeze;
 pub use gitview::GIT_INSIDE;
-pub use lay::Laid;
-pub use living::{of_layer, take_turn};
-pub use originals::OriginalsKeeper;
-pub use prune::{Alike, prune};
+pub use lay::PlantedFile;
+pub use live_processes::{of_layer, take_turn};
+pub use originals::OriginalsSaver;
+pub use prune::{LayerLikeness, prune};
 pub use remove::remove_tree;
-pub use stamp::Stamp;
-pub use strategy::{Strategy, StrategyChoice};
-pub use take::{Request, take};
+pub use stamp::FileTimestamp;
+pub use strategy::{SnapshotStrategy, SnapshotStrategyChoice};
+pub use take::{SnapshotRequest, take};
 
 pub(crate) use gitview::GitView;
-pub(crate) use index::{Index, Pair, Seen};
-pub(crate) use layers::Layers;
+pub(crate) use index::{CopyIndex, CopyIndexEntry, FileStat};
+pub(crate) use layers::OverlayFolders;
 pub(crate) use remove::TempTree;
 
-use crate::mount::{self, Mount, Source};
+use crate::mount::{self, Mount, MountSource};
 
 /// Where the workspace appears inside.
 pub const WORKSPACE_INSIDE: &str = "/holon/workspace";
-/// The file in the run directory that [`Snapshot::store`] writes.
+/// The file in the run directory that [`WorkspaceSnapshot::store`] writes.
 const STORED: &str = "snapshot.json";
 
 /// Something of the workspace that is not in the snapshot or cannot be in a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct SkippedPath {
     /// Relative to the workspace.
     #[serde(with = "mount::path")]
     pub path: PathBuf,
     /// The reason.
-    pub why: Why,
+    pub why: SkipReason,
 }
 
 /// Reasons for leaving something out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum SkipReason {
     /// A FIFO, socket or device.
     Special,
     /// Its permissions do not let the host read it.
@@ -71,7 +71,7 @@ pub enum Why {
 
 /// What the snapshot was taken of.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Base {
+pub struct SnapshotBase {
     /// Whether the workspace belongs to a repository that could be used.
     pub is_git: bool,
     /// The commit HEAD named.
@@ -86,39 +86,39 @@ pub struct Base {
 
 /// A prepared snapshot; can be stored in the run directory and loaded again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Snapshot {
+pub struct WorkspaceSnapshot {
     #[serde(with = "mount::path")]
     workspace: PathBuf,
     #[serde(with = "mount::path")]
     dir: PathBuf,
-    strategy: Strategy,
+    strategy: SnapshotStrategy,
     access: Access,
     #[serde(with = "mount::paths")]
     hidden: Vec<PathBuf>,
-    scoped: Option<Scoped>,
-    layers: Layers,
+    scoped: Option<ScopedWrites>,
+    layers: OverlayFolders,
     #[serde(with = "mount::optional_path")]
     copy: Option<PathBuf>,
     git: Option<GitView>,
-    started: Stamp,
-    base: Base,
-    skipped: Vec<Skipped>,
+    started: FileTimestamp,
+    base: SnapshotBase,
+    skipped: Vec<SkippedPath>,
     generation: u32,
     owner: Option<(u32, u32)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Scoped {
+struct ScopedWrites {
     #[serde(with = "mount::paths")]
     dirs: Vec<PathBuf>,
 }
 
-impl Snapshot {
+impl WorkspaceSnapshot {
     /// What the walls mount for it: the workspace first, then a repository that lies elsewhere.
     pub fn mounts(&self) -> Vec<Mount> {
         let writable = self.access.writable();
         let source = match &self.copy {
-            Some(path) => Source::Bind(path.clone()),
+            Some(path) => MountSource::Bind(path.clone()),
             None => self.layers.source(),
         };
         let workspace = Mount { at: WORKSPACE_INSIDE.into(), source, writable };
@@ -132,7 +132,7 @@ impl Snapshot {
     }
 
     /// How it was made.
-    pub fn strategy(&self) -> Strategy {
+    pub fn strategy(&self) -> SnapshotStrategy {
         self.strategy
     }
 
@@ -142,7 +142,7 @@ impl Snapshot {
     }
 
     /// What it was taken of.
-    pub fn base(&self) -> &Base {
+    pub fn base(&self) -> &SnapshotBase {
         &self.base
     }
 
@@ -152,12 +152,12 @@ impl Snapshot {
     }
 
     /// What is not in it.
-    pub fn skipped(&self) -> &[Skipped] {
+    pub fn skipped(&self) -> &[SkippedPath] {
         &self.skipped
     }
 
     /// The moment it was taken, on the file system's clock.
-    pub fn started(&self) -> Stamp {
+    pub fn started(&self) -> FileTimestamp {
         self.started
     }
 
@@ -168,7 +168,7 @@ impl Snapshot {
 
     /// Replaces the scratch space of its overlays, which the kernel accepts for one mount only. Call it
     /// before mounting again, when nothing is mounted any more.
-    pub fn renew(&mut self) -> Result<(), Error> {
+    pub fn renew(&mut self) -> Result<(), SnapshotError> {
         self.generation += 1;
         let git = match &mut self.git {
             Some(GitView::Layers(layers)) => Some(layers),
@@ -177,11 +177,11 @@ impl Snapshot {
         for layers in [Some(&mut self.layers), git].into_iter().flatten() {
             let Some(old) = &layers.work else { continue };
             let fresh = old.with_extension(self.generation.to_string());
-            remove_tree(old).map_err(Error::io("remove", old))?;
-            fs::create_dir(&fresh).map_err(Error::io("create", &fresh))?;
+            remove_tree(old).map_err(SnapshotError::io("remove", old))?;
+            fs::create_dir(&fresh).map_err(SnapshotError::io("create", &fresh))?;
             if let Some((uid, gid)) = self.owner {
                 std::os::unix::fs::lchown(&fresh, Some(uid), Some(gid))
-                    .map_err(Error::io("give away", &fresh))?;
+                    .map_err(SnapshotError::io("give away", &fresh))?;
             }
             layers.work = Some(fresh);
         }
@@ -189,25 +189,25 @@ impl Snapshot {
     }
 
     /// Writes it to the run directory.
-    pub fn store(&self, run_dir: &Path) -> Result<(), Error> {
+    pub fn store(&self, run_dir: &Path) -> Result<(), SnapshotError> {
         let path = run_dir.join(STORED);
-        let text =
-            serde_json::to_vec(self).map_err(|e| Error::Stored { path: path.clone(), why: e.to_string() })?;
+        let text = serde_json::to_vec(self)
+            .map_err(|e| SnapshotError::Stored { path: path.clone(), why: e.to_string() })?;
         let temp = run_dir.join(format!("{STORED}.new"));
-        fs::write(&temp, text).map_err(Error::io("write", &temp))?;
-        fs::rename(&temp, &path).map_err(Error::io("write", path))
+        fs::write(&temp, text).map_err(SnapshotError::io("write", &temp))?;
+        fs::rename(&temp, &path).map_err(SnapshotError::io("write", path))
     }
 
     /// Reads it back.
-    pub fn load(run_dir: &Path) -> Result<Self, Error> {
+    pub fn load(run_dir: &Path) -> Result<Self, SnapshotError> {
         let path = run_dir.join(STORED);
-        let text = fs::read(&path).map_err(Error::io("read", &path))?;
-        serde_json::from_slice(&text).map_err(|e| Error::Stored { path, why: e.to_string() })
+        let text = fs::read(&path).map_err(SnapshotError::io("read", &path))?;
+        serde_json::from_slice(&text).map_err(|e| SnapshotError::Stored { path, why: e.to_string() })
     }
 
     /// Deletes everything made for it: the agent's writes, the copy, the layers.
-    pub fn discard(&self) -> Result<(), Error> {
-        remove_tree(&self.dir).map_err(Error::io("remove", &self.dir))
+    pub fn discard(&self) -> Result<(), SnapshotError> {
+        remove_tree(&self.dir).map_err(SnapshotError::io("remove", &self.dir))
     }
 
     /// Where it keeps its files: private to the host, and a good place for temporary ones.

@@ -19,11 +19,11 @@ use holon_git::Repository;
 use holon_git::index::each_entry;
 use serde::{Deserialize, Serialize};
 
-use super::stamp::Stamp;
-use super::tree::{Kind, Meta, Root, bytes};
-use super::walk::{Step, Walk};
-use super::{Error, Snapshot};
-use crate::diff::Rules;
+use super::stamp::FileTimestamp;
+use super::tree::{OpenTree, TreeEntryKind, TreeEntryMeta, bytes};
+use super::walk::{TreeWalk, WalkStep};
+use super::{SnapshotError, WorkspaceSnapshot};
+use crate::diff::BaseIgnoreRules;
 
 /// The folder below the snapshot's.
 pub(crate) const FOLDER: &str = "originals";
@@ -56,7 +56,7 @@ pub(crate) struct OriginalsList {
 
 /// What a path was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Original {
+pub(crate) enum OriginalState {
     /// A file or link whose bytes are kept in the folder of originals under this name.
     Kept { name: Vec<u8>, mode: u32 },
     /// As git's index has it.
@@ -77,23 +77,23 @@ pub(crate) struct Originals {
 
 /// The thread that keeps originals; ends when it is done or dropped.
 #[derive(Debug)]
-pub struct OriginalsKeeper {
+pub struct OriginalsSaver {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl OriginalsKeeper {
+impl OriginalsSaver {
     /// Begins to keep originals of a snapshot that was just taken and can be written to; returns when the first files
     /// are kept.
-    pub fn start(snapshot: &Snapshot) -> Result<Option<Self>, Error> {
+    pub fn start(snapshot: &WorkspaceSnapshot) -> Result<Option<Self>, SnapshotError> {
         if snapshot.written().is_none() {
             return Ok(None);
         }
         let dir = snapshot.dir().join(FOLDER);
-        fs::create_dir(&dir).map_err(Error::io("create", &dir))?;
+        fs::create_dir(&dir).map_err(SnapshotError::io("create", &dir))?;
         let stop = Arc::new(AtomicBool::new(false));
         let (first, first_is_done) = mpsc::channel();
-        let scan = Scan {
+        let scan = OriginalsScan {
             workspace: snapshot.workspace().to_owned(),
             hidden: snapshot.hidden().iter().map(|path| bytes(path).to_vec()).collect(),
             own: snapshot.dir().strip_prefix(snapshot.workspace()).ok().map(|path| bytes(path).to_vec()),
@@ -120,7 +120,7 @@ impl OriginalsKeeper {
     }
 }
 
-impl Drop for OriginalsKeeper {
+impl Drop for OriginalsSaver {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -129,11 +129,11 @@ impl Drop for OriginalsKeeper {
     }
 }
 
-struct Scan {
+struct OriginalsScan {
     workspace: PathBuf,
     hidden: BTreeSet<Vec<u8>>,
     own: Option<Vec<u8>>,
-    started: Stamp,
+    started: FileTimestamp,
     dir: PathBuf,
     stop: Arc<AtomicBool>,
     list: OriginalsList,
@@ -145,7 +145,7 @@ struct Scan {
     first: Option<Sender<()>>,
 }
 
-impl Scan {
+impl OriginalsScan {
     fn run(mut self) {
         // What could not be kept is unknown later, which is all an error here means.
         self.list.complete = self.scan().is_ok_and(|whole| whole);
@@ -169,18 +169,18 @@ impl Scan {
     }
 
     fn scan(&mut self) -> io::Result<bool> {
-        let root = Root::open(&self.workspace)?;
+        let root = OpenTree::open(&self.workspace)?;
         let repository = Repository::look(&self.workspace).map_err(io::Error::other)?.repository;
         if let Some(repository) = &repository
             && !self.tracked_files(&root, repository)?
         {
             return Ok(false);
         }
-        self.other_files(&root, &Rules::of(repository.as_ref())?)
+        self.other_files(&root, &BaseIgnoreRules::of(repository.as_ref())?)
     }
 
     /// Keeps what the index names and does not hold as it is.
-    fn tracked_files(&mut self, root: &Root, repository: &Repository) -> io::Result<bool> {
+    fn tracked_files(&mut self, root: &OpenTree, repository: &Repository) -> io::Result<bool> {
         let path = repository.git_dir.join("index");
         let meta = match fs::symlink_metadata(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -191,7 +191,7 @@ impl Scan {
         }
         let written = {
             use std::os::unix::fs::MetadataExt;
-            Stamp { sec: meta.mtime(), nsec: meta.mtime_nsec() as u32 }
+            FileTimestamp { sec: meta.mtime(), nsec: meta.mtime_nsec() as u32 }
         };
         let index = fs::read(&path)?;
         let prefix = bytes(&repository.prefix).to_vec();
@@ -201,7 +201,7 @@ impl Scan {
             if error.is_some() || self.stopped() || entry.stage != 0 || entry.mode == 0o160_000 {
                 return;
             }
-            let clean = |meta: &Meta| is_clean(meta, entry, written);
+            let clean = |meta: &TreeEntryMeta| is_clean(meta, entry, written);
             self.tracked.push(path.to_vec());
             if let Err(e) = self.one_tracked(root, path, entry.absent, &clean) {
                 error = Some(e);
@@ -222,10 +222,10 @@ impl Scan {
 
     fn one_tracked(
         &mut self,
-        root: &Root,
+        root: &OpenTree,
         path: &[u8],
         absent: bool,
-        clean: &dyn Fn(&Meta) -> bool,
+        clean: &dyn Fn(&TreeEntryMeta) -> bool,
     ) -> io::Result<()> {
         match root.look(path)? {
             None if absent => drop(self.list.missing.insert(hex(path))),
@@ -240,16 +240,16 @@ impl Scan {
     }
 
     /// Keeps what no index names.
-    fn other_files(&mut self, root: &Root, rules: &Rules) -> io::Result<bool> {
-        let mut walk = Walk::new(root.open_dir(b"")?)?;
+    fn other_files(&mut self, root: &OpenTree, rules: &BaseIgnoreRules) -> io::Result<bool> {
+        let mut walk = TreeWalk::new(root.open_dir(b"")?)?;
         loop {
             if self.stopped() {
                 return Ok(false);
             }
             let entry = match walk.next()? {
-                Step::Entry(entry) => entry,
-                Step::Left => continue,
-                Step::Done => return Ok(true),
+                WalkStep::Entry(entry) => entry,
+                WalkStep::Left => continue,
+                WalkStep::Done => return Ok(true),
             };
             self.looked_at_one();
             let git = entry.name.eq_ignore_ascii_case(b".git");
@@ -274,16 +274,16 @@ impl Scan {
     }
 
     /// Copies a file or link, if it fits and is still the one that was seen.
-    fn keep(&mut self, root: &Root, path: &[u8], meta: &Meta) -> io::Result<()> {
+    fn keep(&mut self, root: &OpenTree, path: &[u8], meta: &TreeEntryMeta) -> io::Result<()> {
         let fits = meta.size <= LARGEST && meta.size <= self.room && self.list.kept.len() < MOST;
-        if !fits || !matches!(meta.kind, Kind::File | Kind::Symlink) {
+        if !fits || !matches!(meta.kind, TreeEntryKind::File | TreeEntryKind::Symlink) {
             self.list.uncertain.insert(hex(path));
             return Ok(());
         }
         let number = self.list.kept.len() as u64;
         let to = self.dir.join(number.to_string());
         let copied = match meta.kind {
-            Kind::Symlink => fs::write(&to, root.read_link(path)?),
+            TreeEntryKind::Symlink => fs::write(&to, root.read_link(path)?),
             _ => root
                 .open_file(path)
                 .and_then(|mut from| io::copy(&mut from, &mut File::create(&to)?).map(drop)),
@@ -293,7 +293,7 @@ impl Scan {
             Ok(()) if still => {
                 self.room -= meta.size;
                 let mode = match meta.kind {
-                    Kind::Symlink => 0o120_000,
+                    TreeEntryKind::Symlink => 0o120_000,
                     _ if meta.is_exec() => 0o100_755,
                     _ => 0o100_644,
                 };
@@ -309,7 +309,7 @@ impl Scan {
 
 impl Originals {
     /// What was kept of a snapshot.
-    pub(crate) fn load(snapshot: &Snapshot, repository: Option<&Repository>) -> Self {
+    pub(crate) fn load(snapshot: &WorkspaceSnapshot, repository: Option<&Repository>) -> Self {
         let dir = snapshot.dir().join(FOLDER);
         // A list that is not there or cannot be read vouches for nothing.
         let list = fs::read(dir.join(LIST)).ok().and_then(|text| serde_json::from_slice(&text).ok());
@@ -337,34 +337,38 @@ impl Originals {
     }
 
     /// What a path was when the snapshot was taken.
-    pub(crate) fn of(&self, path: &[u8]) -> Original {
+    pub(crate) fn of(&self, path: &[u8]) -> OriginalState {
         let key = hex(path);
         if let Some((number, mode)) = self.list.kept.get(&key) {
-            return Original::Kept { name: number.to_string().into_bytes(), mode: *mode };
+            return OriginalState::Kept { name: number.to_string().into_bytes(), mode: *mode };
         }
         if !self.list.complete || self.list.uncertain.contains(&key) {
-            return Original::Unknown;
+            return OriginalState::Unknown;
         }
         if self.list.missing.contains(&key) {
-            return Original::Absent;
+            return OriginalState::Absent;
         }
         match self.tracked.get(path) {
-            Some((_, 0o160_000, _)) => Original::Unknown,
-            Some((id, mode, size)) => Original::Tracked { id: id.clone(), mode: *mode, size: *size },
-            None => Original::Absent,
+            Some((_, 0o160_000, _)) => OriginalState::Unknown,
+            Some((id, mode, size)) => OriginalState::Tracked { id: id.clone(), mode: *mode, size: *size },
+            None => OriginalState::Absent,
         }
     }
 }
 
 /// Whether a file is what its entry says, as git itself would judge by its times; when in doubt it is not.
-fn is_clean(meta: &Meta, entry: &holon_git::index::IndexEntry<'_>, index_written: Stamp) -> bool {
+fn is_clean(
+    meta: &TreeEntryMeta,
+    entry: &holon_git::index::IndexEntry<'_>,
+    index_written: FileTimestamp,
+) -> bool {
     let kind = match entry.mode {
-        0o120_000 => Kind::Symlink,
-        _ => Kind::File,
+        0o120_000 => TreeEntryKind::Symlink,
+        _ => TreeEntryKind::File,
     };
-    let mtime = Stamp { sec: i64::from(entry.mtime.0), nsec: entry.mtime.1 };
+    let mtime = FileTimestamp { sec: i64::from(entry.mtime.0), nsec: entry.mtime.1 };
     meta.kind == kind
-        && (kind == Kind::Symlink || meta.is_exec() == (entry.mode & 0o100 != 0))
+        && (kind == TreeEntryKind::Symlink || meta.is_exec() == (entry.mode & 0o100 != 0))
         && meta.size as u32 == entry.size
         && meta.ino as u32 == entry.inode
         && (meta.mtime.sec as u32, meta.mtime.nsec) == entry.mtime
@@ -372,7 +376,7 @@ fn is_clean(meta: &Meta, entry: &holon_git::index::IndexEntry<'_>, index_written
         && mtime < index_written
 }
 
-fn parent_since(root: &Root, path: &[u8], started: Stamp) -> io::Result<bool> {
+fn parent_since(root: &OpenTree, path: &[u8], started: FileTimestamp) -> io::Result<bool> {
     let mut end = path.len();
     loop {
         end = path[..end].iter().rposition(|&b| b == b'/').unwrap_or(0);
@@ -402,7 +406,7 @@ pub(crate) fn from_git(
     repository: &Repository,
     dir: &Path,
     id: &str,
-) -> Result<Option<Vec<u8>>, holon_git::Error> {
+) -> Result<Option<Vec<u8>>, holon_git::GitError> {
     let name = format!("git-{id}");
     let path = dir.join(FOLDER).join(&name);
     if !path.exists() {

@@ -11,15 +11,17 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, unlinkat};
 
-use super::Error;
-use super::freeze::Owner;
-use super::tree::{Kind, Meta, Root, is_nameable, look, open_dir_at, open_file_at, read_link_at};
-use super::walk::{Entry, Step, Walk};
+use super::SnapshotError;
+use super::freeze::LayerOwner;
+use super::tree::{
+    OpenTree, TreeEntryKind, TreeEntryMeta, is_nameable, look, open_dir_at, open_file_at, read_link_at,
+};
+use super::walk::{TreeWalk, WalkEntry, WalkStep};
 use crate::diff::equal;
 
 /// How alike two files must be to be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alike {
+pub enum LayerLikeness {
     /// In their content and in all their permissions.
     Wholly,
     /// As far as a patch can tell.
@@ -29,66 +31,73 @@ pub enum Alike {
 /// Takes from `layer`, which is mounted nowhere, what says nothing beyond `base`: files that are the same there, deletions
 /// of what is not there, folders that hold nothing more. The two together look as before. `owner` is whom root gave the
 /// layer to.
-pub fn prune(layer: &Path, base: &Path, owner: Option<(u32, u32)>, alike: Alike) -> Result<(), Error> {
-    let base = Root::open(base).map_err(Error::io("open", base))?;
-    let walk = Root::open(layer).and_then(|root| root.open_dir(b"")).and_then(Walk::new);
-    let walk = walk.map_err(Error::io("open", layer))?;
-    Pruning { base, owner: Owner(owner), alike }.run(walk).map_err(Error::io("tidy", layer))
+pub fn prune(
+    layer: &Path,
+    base: &Path,
+    owner: Option<(u32, u32)>,
+    alike: LayerLikeness,
+) -> Result<(), SnapshotError> {
+    let base = OpenTree::open(base).map_err(SnapshotError::io("open", base))?;
+    let walk = OpenTree::open(layer).and_then(|root| root.open_dir(b"")).and_then(TreeWalk::new);
+    let walk = walk.map_err(SnapshotError::io("open", layer))?;
+    LayerPruning { base, owner: LayerOwner(owner), alike }.run(walk).map_err(SnapshotError::io("tidy", layer))
 }
 
-struct Pruning {
-    base: Root,
-    owner: Owner,
-    alike: Alike,
+struct LayerPruning {
+    base: OpenTree,
+    owner: LayerOwner,
+    alike: LayerLikeness,
 }
 
 /// A folder of the layer on the way to where the walk is.
-struct Above {
-    entry: Entry,
+struct ParentLayerEntry {
+    entry: WalkEntry,
     /// Whether the original below it is out of sight.
     covers: bool,
 }
 
-impl Pruning {
-    fn run(&self, mut walk: Walk) -> io::Result<()> {
-        let mut above: Vec<Above> = Vec::new();
-        let hidden = |above: &[Above]| above.last().is_some_and(|folder| folder.covers);
+impl LayerPruning {
+    fn run(&self, mut walk: TreeWalk) -> io::Result<()> {
+        let mut above: Vec<ParentLayerEntry> = Vec::new();
+        let hidden = |above: &[ParentLayerEntry]| above.last().is_some_and(|folder| folder.covers);
         loop {
             match walk.next()? {
-                Step::Entry(entry) if !is_nameable(&entry.path) => {}
-                Step::Entry(entry) if entry.meta.is_dir() => {
+                WalkStep::Entry(entry) if !is_nameable(&entry.path) => {}
+                WalkStep::Entry(entry) if entry.meta.is_dir() => {
                     walk.descend(&entry)?;
                     let covers = hidden(&above) || self.covers(&walk, &entry)?;
-                    above.push(Above { entry, covers });
+                    above.push(ParentLayerEntry { entry, covers });
                 }
-                Step::Entry(entry) if !hidden(&above) && self.says_nothing(&walk, &entry) => {
+                WalkStep::Entry(entry) if !hidden(&above) && self.says_nothing(&walk, &entry) => {
                     unlinkat(walk.dir(), OsStr::from_bytes(&entry.name), AtFlags::empty())?;
                 }
-                Step::Entry(_) => {}
-                Step::Left => {
-                    if let Some(Above { entry, covers: false }) = above.pop()
+                WalkStep::Entry(_) => {}
+                WalkStep::Left => {
+                    if let Some(ParentLayerEntry { entry, covers: false }) = above.pop()
                         && self.is_folder_of_base(&entry)
                     {
                         // One that still holds something stays.
                         let _ = unlinkat(walk.dir(), OsStr::from_bytes(&entry.name), AtFlags::REMOVEDIR);
                     }
                 }
-                Step::Done => return Ok(()),
+                WalkStep::Done => return Ok(()),
             }
         }
     }
 
     /// Whether a folder just entered hides the original's at the same path; where that hides nothing, it is ended.
-    fn covers(&self, walk: &Walk, entry: &Entry) -> io::Result<bool> {
+    fn covers(&self, walk: &TreeWalk, entry: &WalkEntry) -> io::Result<bool> {
         if !self.owner.is_opaque(walk.dir())? {
             return Ok(false);
         }
         let below = match self.base.look(&entry.path) {
             Ok(None) => Vec::new(),
-            Ok(Some(meta)) if meta.is_dir() => match self.base.open_dir(&entry.path).and_then(Walk::new) {
-                Ok(walk) => walk.names().to_vec(),
-                Err(_) => return Ok(true),
-            },
+            Ok(Some(meta)) if meta.is_dir() => {
+                match self.base.open_dir(&entry.path).and_then(TreeWalk::new) {
+                    Ok(walk) => walk.names().to_vec(),
+                    Err(_) => return Ok(true),
+                }
+            }
             _ => return Ok(true),
         };
         // What only the original has would come back.
@@ -105,21 +114,21 @@ impl Pruning {
         Ok(false)
     }
 
-    fn is_folder_of_base(&self, entry: &Entry) -> bool {
+    fn is_folder_of_base(&self, entry: &WalkEntry) -> bool {
         let there = self.base.look(&entry.path).ok().flatten();
         there.is_some_and(|there| there.is_dir() && self.permissions_agree(&entry.meta, &there))
     }
 
     /// What cannot be looked at is left alone.
-    fn says_nothing(&self, walk: &Walk, entry: &Entry) -> bool {
+    fn says_nothing(&self, walk: &TreeWalk, entry: &WalkEntry) -> bool {
         let Ok(there) = self.base.look(&entry.path) else { return false };
         match (entry.meta.kind, there) {
-            (Kind::Whiteout, None) => true,
-            (Kind::Symlink, Some(there)) if there.kind == Kind::Symlink => {
+            (TreeEntryKind::Whiteout, None) => true,
+            (TreeEntryKind::Symlink, Some(there)) if there.kind == TreeEntryKind::Symlink => {
                 let targets = (read_link_at(walk.dir(), &entry.name), self.base.read_link(&entry.path));
                 matches!(targets, (Ok(one), Ok(other)) if one == other)
             }
-            (Kind::File, Some(there)) if there.kind == Kind::File => {
+            (TreeEntryKind::File, Some(there)) if there.kind == TreeEntryKind::File => {
                 there.size == entry.meta.size
                     && self.permissions_agree(&entry.meta, &there)
                     && self.same_content(walk, entry).unwrap_or(false)
@@ -128,16 +137,16 @@ impl Pruning {
         }
     }
 
-    fn same_content(&self, walk: &Walk, entry: &Entry) -> io::Result<bool> {
+    fn same_content(&self, walk: &TreeWalk, entry: &WalkEntry) -> io::Result<bool> {
         let mut one = open_file_at(walk.dir(), &entry.name)?;
         let mut other = self.base.open_file(&entry.path)?;
         equal(&mut one, &mut other)
     }
 
-    fn permissions_agree(&self, one: &Meta, other: &Meta) -> bool {
+    fn permissions_agree(&self, one: &TreeEntryMeta, other: &TreeEntryMeta) -> bool {
         match self.alike {
-            Alike::Wholly => one.mode == other.mode,
-            Alike::ForPatches => one.is_dir() || one.is_exec() == other.is_exec(),
+            LayerLikeness::Wholly => one.mode == other.mode,
+            LayerLikeness::ForPatches => one.is_dir() || one.is_exec() == other.is_exec(),
         }
     }
 }
@@ -152,9 +161,9 @@ mod tests {
 
     use super::*;
 
-    struct World(tempfile::TempDir);
+    struct PruneWorld(tempfile::TempDir);
 
-    impl World {
+    impl PruneWorld {
         fn new() -> Self {
             let world = Self(tempfile::tempdir().unwrap());
             for side in ["base", "layer"] {
@@ -177,15 +186,15 @@ mod tests {
         }
 
         fn opaque(&self, path: &str) -> bool {
-            Owner(None).is_opaque(fs::File::open(self.0.path().join(path)).unwrap().as_fd()).unwrap()
+            LayerOwner(None).is_opaque(fs::File::open(self.0.path().join(path)).unwrap().as_fd()).unwrap()
         }
 
         fn make_opaque(&self, path: &str) {
-            Owner(None).make_opaque(fs::File::open(self.0.path().join(path)).unwrap().as_fd()).unwrap();
+            LayerOwner(None).make_opaque(fs::File::open(self.0.path().join(path)).unwrap().as_fd()).unwrap();
         }
 
         /// What is left in the layer.
-        fn pruned(&self, alike: Alike) -> Vec<String> {
+        fn pruned(&self, alike: LayerLikeness) -> Vec<String> {
             let layer = self.0.path().join("layer");
             prune(&layer, &self.0.path().join("base"), None, alike).unwrap();
             let mut found = Vec::new();
@@ -206,7 +215,7 @@ mod tests {
 
     #[test]
     fn only_differences_stay() {
-        let world = World::new();
+        let world = PruneWorld::new();
         for side in ["base", "layer"] {
             world.put(&format!("{side}/same"), "x");
             world.put(&format!("{side}/d/same"), "x");
@@ -218,25 +227,25 @@ mod tests {
         world.whiteout("deleted");
         world.whiteout("never-there");
         fs::create_dir(world.0.path().join("layer/empty")).unwrap();
-        assert_eq!(world.pruned(Alike::Wholly), ["deleted", "empty", "new", "other"]);
+        assert_eq!(world.pruned(LayerLikeness::Wholly), ["deleted", "empty", "new", "other"]);
     }
 
     #[test]
     fn permissions_count_unless_a_patch_could_not_tell() {
-        let world = World::new();
+        let world = PruneWorld::new();
         for (name, mode) in [("private", 0o600), ("program", 0o755)] {
             world.put(&format!("base/{name}"), "x");
             world.put(&format!("layer/{name}"), "x");
             let path = world.0.path().join("layer").join(name);
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         }
-        assert_eq!(world.pruned(Alike::Wholly), ["private", "program"]);
-        assert_eq!(world.pruned(Alike::ForPatches), ["program"]);
+        assert_eq!(world.pruned(LayerLikeness::Wholly), ["private", "program"]);
+        assert_eq!(world.pruned(LayerLikeness::ForPatches), ["program"]);
     }
 
     #[test]
     fn a_folder_made_anew_hides_only_what_it_has_to() {
-        let world = World::new();
+        let world = PruneWorld::new();
         world.put("base/whole/in/a", "x");
         world.put("layer/whole/in/a", "x");
         world.put("layer/whole/in/b", "x");
@@ -247,7 +256,10 @@ mod tests {
             world.make_opaque(folder);
         }
         // Without `a` in the layer it would be gone below a folder that hides it.
-        assert_eq!(world.pruned(Alike::Wholly), ["part", "part/a", "whole", "whole/in", "whole/in/b"]);
+        assert_eq!(
+            world.pruned(LayerLikeness::Wholly),
+            ["part", "part/a", "whole", "whole/in", "whole/in/b"]
+        );
         assert!(!world.opaque("layer/whole") && !world.opaque("layer/whole/in"));
         assert!(world.opaque("layer/part"));
     }

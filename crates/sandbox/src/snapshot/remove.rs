@@ -8,26 +8,26 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, unlinkat};
 use rustix::io::Errno;
 
-use super::tree::{Kind, Root};
-use super::walk::{Step, Walk, make_accessible};
+use super::tree::{OpenTree, TreeEntryKind};
+use super::walk::{TreeWalk, WalkStep, make_accessible};
 
 /// Deletes a directory and everything in it: any depth, directories without permissions, no link followed.
 /// One that does not exist is fine.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
-    let root = match Root::open(path) {
+    let root = match OpenTree::open(path) {
         Ok(root) => root,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
             std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-            Root::open(path)?
+            OpenTree::open(path)?
         }
         Err(e) => return Err(e),
     };
-    let mut walk = Walk::repairing(root.open_dir(b"")?)?;
+    let mut walk = TreeWalk::repairing(root.open_dir(b"")?)?;
     let mut entered = Vec::new();
     loop {
         match walk.next()? {
-            Step::Entry(entry) if entry.meta.kind == Kind::Dir => {
+            WalkStep::Entry(entry) if entry.meta.kind == TreeEntryKind::Dir => {
                 // Its entries cannot be deleted without write permission, whoever may read it.
                 if entry.meta.mode & 0o700 != 0o700 {
                     make_accessible(walk.dir(), &entry)?;
@@ -35,19 +35,19 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
                 walk.descend(&entry)?;
                 entered.push(entry.name);
             }
-            Step::Entry(entry) => unlink(&walk, &entry.name, AtFlags::empty())?,
-            Step::Left => {
+            WalkStep::Entry(entry) => unlink(&walk, &entry.name, AtFlags::empty())?,
+            WalkStep::Left => {
                 if let Some(name) = entered.pop() {
                     unlink(&walk, &name, AtFlags::REMOVEDIR)?;
                 }
             }
-            Step::Done => break,
+            WalkStep::Done => break,
         }
     }
     Ok(unlinkat(CWD, path, AtFlags::REMOVEDIR)?)
 }
 
-fn unlink(walk: &Walk, name: &[u8], flags: AtFlags) -> io::Result<()> {
+fn unlink(walk: &TreeWalk, name: &[u8], flags: AtFlags) -> io::Result<()> {
     match unlinkat(walk.dir(), OsStr::from_bytes(name), flags) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(e) => Err(e.into()),

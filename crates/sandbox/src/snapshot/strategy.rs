@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Error;
+use super::SnapshotError;
 
 /// What the user asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "SnapshotChoice")]
-pub enum StrategyChoice {
+pub enum SnapshotStrategyChoice {
     /// The cheapest that works.
     #[default]
     Auto,
@@ -24,7 +24,7 @@ pub enum StrategyChoice {
 /// How a snapshot was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Strategy {
+pub enum SnapshotStrategy {
     /// A merged view of the original that nobody can write to.
     ReadOnly,
     /// A merged view: the original below, writes beside it.
@@ -35,7 +35,7 @@ pub enum Strategy {
     Copy,
 }
 
-impl Strategy {
+impl SnapshotStrategy {
     /// The name used in manifests and flags.
     pub fn label(self) -> &'static str {
         match self {
@@ -49,20 +49,24 @@ impl Strategy {
     /// The strategy for a choice: `writable` says whether the agent writes, `veiled` whether something must
     /// be hidden or replaced.
     pub(crate) fn choose(
-        choice: StrategyChoice,
+        choice: SnapshotStrategyChoice,
         overlay_works: bool,
         writable: bool,
         veiled: bool,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, SnapshotError> {
         match choice {
-            StrategyChoice::Copy => Ok(Self::Copy),
-            StrategyChoice::Reflink => Ok(Self::Reflink),
-            StrategyChoice::Auto | StrategyChoice::Overlay if !writable && !veiled && overlay_works => {
+            SnapshotStrategyChoice::Copy => Ok(Self::Copy),
+            SnapshotStrategyChoice::Reflink => Ok(Self::Reflink),
+            SnapshotStrategyChoice::Auto | SnapshotStrategyChoice::Overlay
+                if !writable && !veiled && overlay_works =>
+            {
                 Ok(Self::ReadOnly)
             }
-            StrategyChoice::Auto | StrategyChoice::Overlay if overlay_works => Ok(Self::Overlay),
-            StrategyChoice::Overlay => Err(Error::NoOverlay),
-            StrategyChoice::Auto => Ok(Self::Reflink),
+            SnapshotStrategyChoice::Auto | SnapshotStrategyChoice::Overlay if overlay_works => {
+                Ok(Self::Overlay)
+            }
+            SnapshotStrategyChoice::Overlay => Err(SnapshotError::NoOverlay),
+            SnapshotStrategyChoice::Auto => Ok(Self::Reflink),
         }
     }
 }

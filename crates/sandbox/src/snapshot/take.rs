@@ -4,19 +4,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use holon_core::Access;
-use holon_core::scope::{Enclosing, WriteScope};
+use holon_core::scope::{EnclosingFolders, WriteScope};
 use holon_git::Repository;
-use holon_git::repo::{Found, Unfinished};
+use holon_git::repo::{RepositoryLookup, UnfinishedOperation};
 
-use super::copy::{self, Plan};
-use super::layers::{self, Layers};
+use super::copy::{self, CopyPlan};
+use super::layers::{self, OverlayFolders};
 use super::remove::remove_tree;
-use super::tree::{Root, bytes, path_of};
-use super::{Base, Error, Scoped, Snapshot, Stamp, Strategy, StrategyChoice, gitview};
+use super::tree::{OpenTree, bytes, path_of};
+use super::{
+    FileTimestamp, ScopedWrites, SnapshotBase, SnapshotError, SnapshotStrategy, SnapshotStrategyChoice,
+    WorkspaceSnapshot, gitview,
+};
 
 /// What to take a snapshot of, and for whom.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct SnapshotRequest<'a> {
     /// The directory the user works in.
     pub workspace: &'a Path,
     /// Where the run keeps its files: existing, private, not inside the workspace's view.
@@ -26,7 +29,7 @@ pub struct Request<'a> {
     /// Paths relative to the workspace that the agent must not see.
     pub hide: &'a [PathBuf],
     /// Which way to make it.
-    pub strategy: StrategyChoice,
+    pub strategy: SnapshotStrategyChoice,
     /// Whether the walls can mount an overlay with its writes in `run_dir`.
     pub overlay_works: bool,
     /// Who shall own what the agent writes to; only root can and must say.
@@ -34,39 +37,46 @@ pub struct Request<'a> {
 }
 
 /// Prepares a snapshot below `run_dir/snapshot`; on failure nothing is left there.
-pub fn take(request: &Request<'_>) -> Result<Snapshot, Error> {
-    let workspace = fs::canonicalize(request.workspace).map_err(Error::unreadable(request.workspace))?;
-    let base = Root::open(&workspace).map_err(Error::unreadable(&workspace))?;
+pub fn take(request: &SnapshotRequest<'_>) -> Result<WorkspaceSnapshot, SnapshotError> {
+    let workspace =
+        fs::canonicalize(request.workspace).map_err(SnapshotError::unreadable(request.workspace))?;
+    let base = OpenTree::open(&workspace).map_err(SnapshotError::unreadable(&workspace))?;
     let dir = request.run_dir.join("snapshot");
-    fs::create_dir(&dir).map_err(Error::io("create", &dir))?;
+    fs::create_dir(&dir).map_err(SnapshotError::io("create", &dir))?;
     prepare(request, workspace, &base, &dir).inspect_err(|_| {
         let _ = remove_tree(&dir);
     })
 }
 
-fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -> Result<Snapshot, Error> {
+fn prepare(
+    request: &SnapshotRequest<'_>,
+    workspace: PathBuf,
+    root: &OpenTree,
+    dir: &Path,
+) -> Result<WorkspaceSnapshot, SnapshotError> {
     let found = Repository::look(&workspace)?;
     let hidden = hidden(request.hide)?;
     let mut exists = false;
     for path in &hidden {
-        exists |= root.look(path).map_err(Error::io("look at", root.path().join(path_of(path))))?.is_some();
+        exists |=
+            root.look(path).map_err(SnapshotError::io("look at", root.path().join(path_of(path))))?.is_some();
     }
     let elsewhere = found.repository.as_ref().filter(|r| gitview::is_elsewhere(r));
     let writable = request.access.writable();
     let veiled = exists || elsewhere.is_some();
-    let strategy = Strategy::choose(request.strategy, request.overlay_works, writable, veiled)?;
+    let strategy = SnapshotStrategy::choose(request.strategy, request.overlay_works, writable, veiled)?;
     let owner = request.payload_uid;
-    let mut snapshot = Snapshot {
+    let mut snapshot = WorkspaceSnapshot {
         dir: dir.to_owned(),
         strategy,
         access: request.access.clone(),
         hidden: hidden.iter().map(|path| path_of(path)).collect(),
         scoped: None,
-        layers: Layers::over(workspace.clone()),
+        layers: OverlayFolders::over(workspace.clone()),
         workspace,
         copy: None,
         git: None,
-        started: Stamp::default(),
+        started: FileTimestamp::default(),
         base: describe(&found),
         skipped: Vec::new(),
         generation: 0,
@@ -77,12 +87,13 @@ fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -
     }
     let dot_git = elsewhere.map(gitview::dot_git);
     let marker = dir.join("started");
-    let moment = || Stamp::now(&marker).map_err(Error::io("write", &marker));
-    let before = matches!(strategy, Strategy::Reflink | Strategy::Copy).then(moment).transpose()?;
+    let moment = || FileTimestamp::now(&marker).map_err(SnapshotError::io("write", &marker));
+    let before =
+        matches!(strategy, SnapshotStrategy::Reflink | SnapshotStrategy::Copy).then(moment).transpose()?;
     match strategy {
         // Never the bare directory: through a merged view the host's sockets, FIFOs and locks cannot be reached.
-        Strategy::ReadOnly => snapshot.layers.veil = Some(veil(dir, root, &[], None)?),
-        Strategy::Overlay => {
+        SnapshotStrategy::ReadOnly => snapshot.layers.veil = Some(veil(dir, root, &[], None)?),
+        SnapshotStrategy::Overlay => {
             if veiled {
                 snapshot.layers.veil = Some(veil(dir, root, &hidden, dot_git.as_deref())?);
             }
@@ -90,7 +101,9 @@ fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -
                 snapshot.layers.make_writable(dir, "", owner)?;
             }
         }
-        Strategy::Reflink | Strategy::Copy => copied(&mut snapshot, &hidden, dot_git.as_deref())?,
+        SnapshotStrategy::Reflink | SnapshotStrategy::Copy => {
+            copied(&mut snapshot, &hidden, dot_git.as_deref())?
+        }
     }
     scope(&mut snapshot, root)?;
     // What is saved while a copy is made may be in it or not, so a copy began before its first file. The later moment is
@@ -102,7 +115,7 @@ fn prepare(request: &Request<'_>, workspace: PathBuf, root: &Root, dir: &Path) -
 
 /// Hidden paths in their clean form, none inside another. Also those that do not exist: what the agent puts
 /// there is not for anyone to see either.
-fn hidden(hide: &[PathBuf]) -> Result<Vec<Vec<u8>>, Error> {
+fn hidden(hide: &[PathBuf]) -> Result<Vec<Vec<u8>>, SnapshotError> {
     let mut paths = hide.iter().map(|path| layers::clean(path)).collect::<Result<Vec<_>, _>>()?;
     paths.sort();
     paths.dedup();
@@ -117,26 +130,26 @@ fn hidden(hide: &[PathBuf]) -> Result<Vec<Vec<u8>>, Error> {
     Ok(kept)
 }
 
-fn describe(found: &Found) -> Base {
-    let mut base = Base { notes: found.warnings.clone(), ..Base::default() };
+fn describe(found: &RepositoryLookup) -> SnapshotBase {
+    let mut base = SnapshotBase { notes: found.warnings.clone(), ..SnapshotBase::default() };
     let Some(repository) = &found.repository else { return base };
     base.is_git = true;
     base.commit = repository.head.commit().map(str::to_owned);
     base.branch = match &repository.head {
-        holon_git::refs::Head::Commit { branch, .. } => branch.clone(),
-        holon_git::refs::Head::Unborn { branch } => Some(branch.clone()),
-        holon_git::refs::Head::Unknown => None,
+        holon_git::refs::RepositoryHead::Commit { branch, .. } => branch.clone(),
+        holon_git::refs::RepositoryHead::Unborn { branch } => Some(branch.clone()),
+        holon_git::refs::RepositoryHead::Unknown => None,
     };
     base.sha256 = repository.format == holon_git::ObjectFormat::Sha256;
     if repository.sparse {
         base.notes.push("the checkout is sparse: the agent sees only what is checked out".into());
     }
     let unfinished = repository.unfinished.map(|what| match what {
-        Unfinished::Merge => "a merge",
-        Unfinished::Rebase => "a rebase",
-        Unfinished::CherryPick => "a cherry-pick",
-        Unfinished::Revert => "a revert",
-        Unfinished::Bisect => "a bisection",
+        UnfinishedOperation::Merge => "a merge",
+        UnfinishedOperation::Rebase => "a rebase",
+        UnfinishedOperation::CherryPick => "a cherry-pick",
+        UnfinishedOperation::Revert => "a revert",
+        UnfinishedOperation::Bisect => "a bisection",
     });
     base.notes.extend(unfinished.map(|what| format!("{what} is in progress in this repository")));
     if !repository.is_toplevel() {
@@ -147,40 +160,49 @@ fn describe(found: &Found) -> Base {
     base
 }
 
-fn veil(dir: &Path, root: &Root, hidden: &[Vec<u8>], dot_git: Option<&[u8]>) -> Result<PathBuf, Error> {
+fn veil(
+    dir: &Path,
+    root: &OpenTree,
+    hidden: &[Vec<u8>],
+    dot_git: Option<&[u8]>,
+) -> Result<PathBuf, SnapshotError> {
     let veil = dir.join("veil");
-    fs::create_dir(&veil).map_err(Error::io("create", &veil))?;
+    fs::create_dir(&veil).map_err(SnapshotError::io("create", &veil))?;
     for path in hidden {
         layers::hide(&veil, root, path)?;
     }
     if let Some(text) = dot_git {
         let path = layers::below(&veil, b".git");
-        fs::write(&path, text).map_err(Error::io("write", path))?;
+        fs::write(&path, text).map_err(SnapshotError::io("write", path))?;
     }
     Ok(veil)
 }
 
-fn copied(snapshot: &mut Snapshot, hidden: &[Vec<u8>], dot_git: Option<&[u8]>) -> Result<(), Error> {
+fn copied(
+    snapshot: &mut WorkspaceSnapshot,
+    hidden: &[Vec<u8>],
+    dot_git: Option<&[u8]>,
+) -> Result<(), SnapshotError> {
     let to = snapshot.dir.join("tree");
-    fs::create_dir(&to).map_err(Error::io("create", &to))?;
+    fs::create_dir(&to).map_err(SnapshotError::io("create", &to))?;
     let index = snapshot.index_path();
     // Anything of the run itself that happens to lie inside the workspace is not part of it.
     let own = snapshot.dir.strip_prefix(&snapshot.workspace).ok().map(|path| bytes(path).to_vec());
     let without: Vec<Vec<u8>> = hidden.iter().cloned().chain(own).collect();
-    let done = copy::tree(&Plan {
+    let done = copy::tree(&CopyPlan {
         from: &snapshot.workspace,
         to: &to,
         index: Some(&index),
         without: &without,
         owner: snapshot.owner,
-        reflink: snapshot.strategy == Strategy::Reflink,
+        reflink: snapshot.strategy == SnapshotStrategy::Reflink,
     })?;
     if let Some(text) = dot_git {
         let path = to.join(".git");
-        fs::write(&path, text).map_err(Error::io("write", path))?;
+        fs::write(&path, text).map_err(SnapshotError::io("write", path))?;
     }
-    if snapshot.strategy == Strategy::Reflink && !done.reflinked {
-        snapshot.strategy = Strategy::Copy;
+    if snapshot.strategy == SnapshotStrategy::Reflink && !done.reflinked {
+        snapshot.strategy = SnapshotStrategy::Copy;
     }
     snapshot.skipped = done.skipped;
     snapshot.copy = Some(to);
@@ -188,18 +210,20 @@ fn copied(snapshot: &mut Snapshot, hidden: &[Vec<u8>], dot_git: Option<&[u8]>) -
 }
 
 /// Finds the directories of a write scope and makes those that are missing, so that they can be mounted.
-fn scope(snapshot: &mut Snapshot, root: &Root) -> Result<(), Error> {
+fn scope(snapshot: &mut WorkspaceSnapshot, root: &OpenTree) -> Result<(), SnapshotError> {
     let Access::Scoped { write } = &snapshot.access else { return Ok(()) };
-    let Enclosing::Directories(dirs) = WriteScope::new(write)?.directories() else { return Ok(()) };
+    let EnclosingFolders::Directories(dirs) = WriteScope::new(write)?.directories() else { return Ok(()) };
     let layer = snapshot.written().map(Path::to_owned).unwrap_or_default();
-    let mut scoped = Scoped { dirs: Vec::new() };
+    let mut scoped = ScopedWrites { dirs: Vec::new() };
     for dir in dirs {
         let at = layer.join(&dir);
         let hidden = snapshot.hidden.iter().any(|path| Path::new(&dir).starts_with(path));
-        let exists =
-            root.look(dir.as_bytes()).map_err(Error::io("look at", &at))?.is_some_and(|meta| meta.is_dir());
+        let exists = root
+            .look(dir.as_bytes())
+            .map_err(SnapshotError::io("look at", &at))?
+            .is_some_and(|meta| meta.is_dir());
         let make = || layers::mirror(&layer, root, dir.as_bytes(), snapshot.owner);
-        if !hidden && (exists || make().map_err(Error::io("create", &at))?) {
+        if !hidden && (exists || make().map_err(SnapshotError::io("create", &at))?) {
             scoped.dirs.push(dir.into());
         } else {
             let note = format!("`{dir}` stays read-only: it is hidden, or a part of it is not a directory");

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
-use super::stamp::Stamp;
+use super::stamp::FileTimestamp;
 
 /// Longer paths cannot be named in one system call, so neither git nor a person can do anything with them.
 pub(crate) const LONGEST_PATH: usize = 4000;
@@ -25,7 +25,7 @@ pub(crate) fn is_nameable(path: &[u8]) -> bool {
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TreeEntryKind {
     File,
     Dir,
     Symlink,
@@ -37,19 +37,19 @@ pub(crate) enum Kind {
 
 /// What `lstat` says, as far as anything here needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Meta {
-    pub(crate) kind: Kind,
+pub(crate) struct TreeEntryMeta {
+    pub(crate) kind: TreeEntryKind,
     pub(crate) mode: u32,
     pub(crate) size: u64,
     pub(crate) dev: u64,
     pub(crate) ino: u64,
-    pub(crate) mtime: Stamp,
-    pub(crate) ctime: Stamp,
+    pub(crate) mtime: FileTimestamp,
+    pub(crate) ctime: FileTimestamp,
 }
 
-impl Meta {
+impl TreeEntryMeta {
     pub(crate) fn is_dir(&self) -> bool {
-        self.kind == Kind::Dir
+        self.kind == TreeEntryKind::Dir
     }
 
     /// The one permission git keeps.
@@ -59,14 +59,14 @@ impl Meta {
 }
 
 #[allow(clippy::unnecessary_cast, reason = "the widths differ between architectures")]
-impl From<Stat> for Meta {
+impl From<Stat> for TreeEntryMeta {
     fn from(stat: Stat) -> Self {
         let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Dir,
-            FileType::Symlink => Kind::Symlink,
-            FileType::CharacterDevice if stat.st_rdev == 0 => Kind::Whiteout,
-            _ => Kind::Special,
+            FileType::RegularFile => TreeEntryKind::File,
+            FileType::Directory => TreeEntryKind::Dir,
+            FileType::Symlink => TreeEntryKind::Symlink,
+            FileType::CharacterDevice if stat.st_rdev == 0 => TreeEntryKind::Whiteout,
+            _ => TreeEntryKind::Special,
         };
         Self {
             kind,
@@ -74,14 +74,14 @@ impl From<Stat> for Meta {
             size: stat.st_size as u64,
             dev: stat.st_dev as u64,
             ino: stat.st_ino as u64,
-            mtime: Stamp { sec: stat.st_mtime as i64, nsec: stat.st_mtime_nsec as u32 },
-            ctime: Stamp { sec: stat.st_ctime as i64, nsec: stat.st_ctime_nsec as u32 },
+            mtime: FileTimestamp { sec: stat.st_mtime as i64, nsec: stat.st_mtime_nsec as u32 },
+            ctime: FileTimestamp { sec: stat.st_ctime as i64, nsec: stat.st_ctime_nsec as u32 },
         }
     }
 }
 
 /// Looks at one name in an open directory; `None` when nothing is there.
-pub(crate) fn look(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<Option<Meta>> {
+pub(crate) fn look(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<Option<TreeEntryMeta>> {
     match statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat.into())),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -99,7 +99,7 @@ pub(crate) fn open_dir_at(dir: BorrowedFd<'_>, name: &[u8]) -> rustix::io::Resul
 pub(crate) fn open_file_at(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let fd = openat(dir, OsStr::from_bytes(name), flags, Mode::empty())?;
-    if Meta::from(fstat(&fd)?).kind != Kind::File {
+    if TreeEntryMeta::from(fstat(&fd)?).kind != TreeEntryKind::File {
         return Err(io::Error::other("it is no longer a regular file"));
     }
     Ok(File::from(fd))
@@ -111,18 +111,18 @@ pub(crate) fn read_link_at(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<Vec<u
 }
 
 /// A directory (`None`: the root itself) and a name in it.
-pub(crate) type InDir<'p> = (Option<Arc<OwnedFd>>, &'p [u8]);
+pub(crate) type DirEntryName<'p> = (Option<Arc<OwnedFd>>, &'p [u8]);
 
 /// An open directory below which paths are resolved one component at a time.
 #[derive(Debug)]
-pub(crate) struct Root {
+pub(crate) struct OpenTree {
     fd: OwnedFd,
     path: PathBuf,
     /// The directory resolved last: the next path is usually in it or below it.
     last: Mutex<Option<(Vec<u8>, Arc<OwnedFd>)>>,
 }
 
-impl Root {
+impl OpenTree {
     /// Opens `path`; this one path is the host's own and may contain links.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -143,7 +143,7 @@ impl Root {
     }
 
     /// What is at `rel`; `None` when it or a directory above it is missing, or one above is a link.
-    pub(crate) fn look(&self, rel: &[u8]) -> io::Result<Option<Meta>> {
+    pub(crate) fn look(&self, rel: &[u8]) -> io::Result<Option<TreeEntryMeta>> {
         if rel.is_empty() {
             return Ok(Some(fstat(&self.fd)?.into()));
         }
@@ -177,7 +177,7 @@ impl Root {
     /// The whole content of a small regular file; `None` when there is none, or it is larger than `cap`.
     pub(crate) fn read_small(&self, rel: &[u8], cap: u64) -> io::Result<Option<Vec<u8>>> {
         use std::io::Read;
-        if !self.look(rel)?.is_some_and(|meta| meta.kind == Kind::File && meta.size <= cap) {
+        if !self.look(rel)?.is_some_and(|meta| meta.kind == TreeEntryKind::File && meta.size <= cap) {
             return Ok(None);
         }
         let mut bytes = Vec::new();
@@ -186,7 +186,7 @@ impl Root {
     }
 
     /// The directory that holds `rel`, and its last name; `None` when there is no such directory.
-    pub(crate) fn parent_of<'p>(&self, rel: &'p [u8]) -> io::Result<Option<InDir<'p>>> {
+    pub(crate) fn parent_of<'p>(&self, rel: &'p [u8]) -> io::Result<Option<DirEntryName<'p>>> {
         let Some(end) = rel.iter().rposition(|&b| b == b'/') else { return Ok(Some((None, rel))) };
         let (mut dir, mut at) = self.nearest(&rel[..end]);
         while at < end {

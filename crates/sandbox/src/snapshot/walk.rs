@@ -10,16 +10,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Dir, Mode, chmodat, fstat};
 use rustix::io::Errno;
 
-use super::tree::{Meta, join, look, open_dir_at};
+use super::tree::{TreeEntryMeta, join, look, open_dir_at};
 
 /// An open directory that can move one step down or up.
 #[derive(Debug)]
-pub(crate) struct Cursor {
+pub(crate) struct WalkCursor {
     fd: OwnedFd,
     above: Vec<(u64, u64)>,
 }
 
-impl Cursor {
+impl WalkCursor {
     pub(crate) fn new(fd: OwnedFd) -> Self {
         Self { fd, above: Vec::new() }
     }
@@ -29,7 +29,7 @@ impl Cursor {
     }
 
     pub(crate) fn down(&mut self, name: &[u8]) -> rustix::io::Result<()> {
-        let here = Meta::from(fstat(&self.fd)?);
+        let here = TreeEntryMeta::from(fstat(&self.fd)?);
         self.fd = open_dir_at(self.fd(), name)?;
         self.above.push((here.dev, here.ino));
         Ok(())
@@ -38,7 +38,7 @@ impl Cursor {
     pub(crate) fn up(&mut self) -> io::Result<()> {
         let Some(expected) = self.above.pop() else { return Ok(()) };
         let parent = open_dir_at(self.fd(), b"..")?;
-        let meta = Meta::from(fstat(&parent)?);
+        let meta = TreeEntryMeta::from(fstat(&parent)?);
         if (meta.dev, meta.ino) != expected {
             return Err(io::Error::other("a directory was moved while it was being read"));
         }
@@ -49,17 +49,17 @@ impl Cursor {
 
 /// One name found in the current directory.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct WalkEntry {
     pub(crate) name: Vec<u8>,
     /// Relative to where the walk began.
     pub(crate) path: Vec<u8>,
-    pub(crate) meta: Meta,
+    pub(crate) meta: TreeEntryMeta,
 }
 
-/// What [`Walk::next`] came to.
+/// What [`TreeWalk::next`] came to.
 #[derive(Debug)]
-pub(crate) enum Step {
-    Entry(Entry),
+pub(crate) enum WalkStep {
+    Entry(WalkEntry),
     /// The current directory is finished and has been left; the walk is in its parent again.
     Left,
     /// Everything has been seen.
@@ -68,24 +68,25 @@ pub(crate) enum Step {
 
 /// A walk in byte order of the names; the caller chooses which directories to enter.
 #[derive(Debug)]
-pub(crate) struct Walk {
-    cursor: Cursor,
+pub(crate) struct TreeWalk {
+    cursor: WalkCursor,
     path: Vec<u8>,
-    frames: Vec<Frame>,
+    frames: Vec<WalkFrame>,
     /// Makes directories readable that their owner (the payload, which is gone) made unreadable.
     repair: bool,
 }
 
 #[derive(Debug)]
-struct Frame {
+struct WalkFrame {
     names: Vec<Vec<u8>>,
     next: usize,
     path_len: usize,
 }
 
-impl Walk {
+impl TreeWalk {
     pub(crate) fn new(dir: OwnedFd) -> io::Result<Self> {
-        let mut walk = Self { cursor: Cursor::new(dir), path: Vec::new(), frames: Vec::new(), repair: false };
+        let mut walk =
+            Self { cursor: WalkCursor::new(dir), path: Vec::new(), frames: Vec::new(), repair: false };
         walk.enter(0)?;
         Ok(walk)
     }
@@ -105,29 +106,29 @@ impl Walk {
         self.frames.last().map_or(&[], |frame| &frame.names)
     }
 
-    pub(crate) fn next(&mut self) -> io::Result<Step> {
+    pub(crate) fn next(&mut self) -> io::Result<WalkStep> {
         loop {
-            let Some(frame) = self.frames.last_mut() else { return Ok(Step::Done) };
+            let Some(frame) = self.frames.last_mut() else { return Ok(WalkStep::Done) };
             let Some(name) = frame.names.get(frame.next).cloned() else {
                 let left = self.frames.pop();
                 self.path.truncate(left.map_or(0, |frame| frame.path_len));
                 if self.frames.is_empty() {
-                    return Ok(Step::Done);
+                    return Ok(WalkStep::Done);
                 }
                 self.cursor.up()?;
-                return Ok(Step::Left);
+                return Ok(WalkStep::Left);
             };
             frame.next += 1;
             // A name can vanish from a tree in use; then there is nothing to report.
             if let Some(meta) = look(self.cursor.fd(), &name)? {
                 let path = join(&self.path, &name);
-                return Ok(Step::Entry(Entry { name, path, meta }));
+                return Ok(WalkStep::Entry(WalkEntry { name, path, meta }));
             }
         }
     }
 
-    /// Enters a directory just reported; its entries come next, then [`Step::Left`].
-    pub(crate) fn descend(&mut self, entry: &Entry) -> io::Result<()> {
+    /// Enters a directory just reported; its entries come next, then [`WalkStep::Left`].
+    pub(crate) fn descend(&mut self, entry: &WalkEntry) -> io::Result<()> {
         match self.cursor.down(&entry.name) {
             Err(Errno::ACCESS) if self.repair => {
                 make_accessible(self.cursor.fd(), entry)?;
@@ -150,13 +151,13 @@ impl Walk {
             }
         }
         names.sort_unstable();
-        self.frames.push(Frame { names, next: 0, path_len });
+        self.frames.push(WalkFrame { names, next: 0, path_len });
         Ok(())
     }
 }
 
 /// Gives the owner back the right to read (and, for a directory, to pass).
-pub(crate) fn make_accessible(dir: BorrowedFd<'_>, entry: &Entry) -> io::Result<()> {
+pub(crate) fn make_accessible(dir: BorrowedFd<'_>, entry: &WalkEntry) -> io::Result<()> {
     let more = if entry.meta.is_dir() { 0o700 } else { 0o600 };
     let name: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(entry.name.as_slice());
     // Only called where nothing else writes any more, on an entry just seen not to be a link.

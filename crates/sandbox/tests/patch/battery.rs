@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use holon_sandbox::diff::tree_digest;
 
-use crate::cases::{CASES, Case, Expect, apply, has_conversions};
-use crate::world::{View, World, assert_same, patch};
+use crate::cases::{CASES, CaseExpectation, PatchCase, apply, has_conversions};
+use crate::world::{AgentView, PatchWorld, assert_same, patch};
 
 /// What ignore rules keep out of the patch is not part of the comparison either.
 const LEFT_OUT: &[&str] = &["target/out.o", "target/debug", "a.log", "fifo", "socket"];
 
-fn check(case: &Case, view: View) {
+fn check(case: &PatchCase, view: AgentView) {
     let name = case.name;
-    let world = World::new();
+    let world = PatchWorld::new();
     (case.base)(&world.ws);
     let before = tree_digest(&world.ws, &[]).unwrap();
     let result = world.home.join("result");
@@ -26,17 +26,22 @@ fn check(case: &Case, view: View) {
     assert_eq!(tree_digest(&world.ws, &[]).unwrap(), before, "{name}: the workspace was changed");
     assert!(!world.home.join("ran").exists(), "{name}: something of the agent's was run");
     let (changes, made) = match (made, case.expect) {
-        (Err(e), Expect::Refused(why)) => {
+        (Err(e), CaseExpectation::Refused(why)) => {
             assert!(e.to_string().contains(why), "{name}: {e}");
             return;
         }
         (Err(e), _) => panic!("{name}: {e}"),
-        (Ok(_), Expect::Refused(_)) => panic!("{name}: was not refused"),
+        (Ok(_), CaseExpectation::Refused(_)) => panic!("{name}: was not refused"),
         (Ok(made), _) => made,
     };
     assert_eq!(changes.moved, Vec::<PathBuf>::new(), "{name}");
     assert!(changes.out_of_scope.is_empty() && changes.hidden.is_empty(), "{name}");
-    assert_eq!(made.bytes.is_empty(), case.expect == Expect::Nothing, "{name}: {}", text(&made.bytes));
+    assert_eq!(
+        made.bytes.is_empty(),
+        case.expect == CaseExpectation::Nothing,
+        "{name}: {}",
+        text(&made.bytes)
+    );
     assert_eq!(made.touched.len(), changes.entries.len(), "{name}");
     let twin = world.twin();
     if !made.bytes.is_empty() {
@@ -68,7 +73,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(3000)]).into_owned()
 }
 
-pub(crate) fn run_all(view: View) {
+pub(crate) fn run_all(view: AgentView) {
     let mut failed = Vec::new();
     for case in CASES {
         if std::panic::catch_unwind(|| check(case, view)).is_err() {
@@ -80,5 +85,5 @@ pub(crate) fn run_all(view: View) {
 
 #[test]
 fn inv_05_patch_reproduces_result() {
-    run_all(View::Copy);
+    run_all(AgentView::Copy);
 }

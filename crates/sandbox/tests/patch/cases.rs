@@ -7,7 +7,7 @@ use crate::world::{git, git_command, link, mode, write};
 
 /// What must come of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expect {
+pub(crate) enum CaseExpectation {
     /// A patch that reproduces the result.
     Patch,
     /// No change at all.
@@ -16,11 +16,11 @@ pub(crate) enum Expect {
     Refused(&'static str),
 }
 
-pub(crate) struct Case {
+pub(crate) struct PatchCase {
     pub(crate) name: &'static str,
     pub(crate) base: fn(&Path),
     pub(crate) change: fn(&Path),
-    pub(crate) expect: Expect,
+    pub(crate) expect: CaseExpectation,
 }
 
 const BINARY: &[u8] = b"\x7fELF\x00\x01\x02\xff\xfe\n\x00tail";
@@ -185,13 +185,13 @@ fn new_submodule(dir: &Path) {
 
 macro_rules! cases {
     ($($name:literal, $base:expr, $expect:expr, $change:expr;)*) => {
-        &[$(Case { name: $name, base: $base, change: $change, expect: $expect }),*]
+        &[$(PatchCase { name: $name, base: $base, change: $change, expect: $expect }),*]
     };
 }
 
-use Expect::{Nothing, Patch, Refused};
+use CaseExpectation::{Nothing, Patch, Refused};
 
-pub(crate) const CASES: &[Case] = cases! {
+pub(crate) const CASES: &[PatchCase] = cases! {
     "nothing", dirty, Nothing, |_| {};
     "text", dirty, Patch, |d| write(d, "src/main.rs", "fn main() {\n    println!(\"bye\");\n}\n");
     "the dirty file", dirty, Patch, |d| write(d, "README.md", "# Title\nedited but not committed\nand more\n");
@@ -371,7 +371,7 @@ pub(crate) fn noise(len: usize) -> Vec<u8> {
 
 /// Whether `git apply` inside the repository rewrites line endings there: then only bytes as such can be
 /// compared, outside it.
-pub(crate) fn has_conversions(case: &Case) -> bool {
+pub(crate) fn has_conversions(case: &PatchCase) -> bool {
     case.name == "hostile git configuration"
 }
 

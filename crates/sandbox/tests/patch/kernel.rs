@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::world::View;
+use crate::world::AgentView;
 use crate::{battery, moved, snapshots};
 
 const VARIABLE: &str = "HOLON_TEST_OVERLAY";
@@ -51,13 +51,13 @@ fn inv_05_patch_reproduces_result_on_an_overlay_of_a_user() {
 #[test]
 fn cases_on_an_overlay() {
     match std::env::var(VARIABLE).as_deref() {
-        Ok("root") => all(View::Overlay { by_root: true }),
-        Ok("user") => all(View::Overlay { by_root: false }),
+        Ok("root") => all(AgentView::Overlay { by_root: true }),
+        Ok("user") => all(AgentView::Overlay { by_root: false }),
         _ => {}
     }
 }
 
-fn all(view: View) {
+fn all(view: AgentView) {
     moved::run_all(view);
     snapshots::a_full_disk_leaves_nothing();
     battery::run_all(view);

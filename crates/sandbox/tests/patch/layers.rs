@@ -4,17 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use holon_core::Access;
-use holon_sandbox::diff::{Changes, Error, Limits, Options};
-use holon_sandbox::snapshot::{Request, Snapshot, StrategyChoice, Why, take};
+use holon_sandbox::diff::{CollectOptions, CollectedChanges, DiffError, PatchLimits};
+use holon_sandbox::snapshot::{SkipReason, SnapshotRequest, SnapshotStrategyChoice, WorkspaceSnapshot, take};
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
 
 use crate::cases;
-use crate::world::{GIT, World, collect, git, link, mode, patch, write};
+use crate::world::{GIT, PatchWorld, collect, git, link, mode, patch, write};
 
-fn overlay(world: &World, access: &Access, hide: &[PathBuf], by_root: bool) -> Snapshot {
-    let request = Request {
+fn overlay(world: &PatchWorld, access: &Access, hide: &[PathBuf], by_root: bool) -> WorkspaceSnapshot {
+    let request = SnapshotRequest {
         hide,
-        strategy: StrategyChoice::Overlay,
+        strategy: SnapshotStrategyChoice::Overlay,
         overlay_works: true,
         payload_uid: by_root.then_some((0, 0)),
         ..world.request(access)
@@ -35,8 +35,8 @@ fn mark(dir: &Path, path: &str, name: &str, value: &str) {
 }
 
 /// `A` new, `D` gone, `M` changed, then the path.
-fn summary(changes: &Changes) -> Vec<String> {
-    let letter = |c: &holon_sandbox::diff::Change| match (&c.base, &c.result) {
+fn summary(changes: &CollectedChanges) -> Vec<String> {
+    let letter = |c: &holon_sandbox::diff::PathChange| match (&c.base, &c.result) {
         (None, _) => 'A',
         (_, None) => 'D',
         _ => 'M',
@@ -48,7 +48,7 @@ fn check(by_root: bool, upper: &dyn Fn(&Path), expect: &[&str]) {
     if by_root && !rustix::process::geteuid().is_root() {
         return;
     }
-    let world = World::new();
+    let world = PatchWorld::new();
     cases::dirty(&world.ws);
     let snapshot = overlay(&world, &Access::ReadWrite, &[], by_root);
     upper(snapshot.written().unwrap());
@@ -134,7 +134,7 @@ fn permissions_taken_away_do_not_hide_changes() {
 
 #[test]
 fn hidden_paths_neither_show_nor_leak() {
-    let world = World::new();
+    let world = PatchWorld::new();
     cases::dirty(&world.ws);
     write(&world.ws, ".env", "TOKEN=secret\n");
     write(&world.ws, "keys/private.pem", "secret\n");
@@ -164,12 +164,12 @@ fn hidden_paths_neither_show_nor_leak() {
 
 #[test]
 fn hidden_paths_are_not_copied() {
-    let world = World::new();
+    let world = PatchWorld::new();
     cases::dirty(&world.ws);
     write(&world.ws, ".env", "secret\n");
     write(&world.ws, "keys/private.pem", "secret\n");
     let hide = [".env", "keys"].map(PathBuf::from);
-    let snapshot = take(&Request { hide: &hide, ..world.request(&Access::ReadWrite) }).unwrap();
+    let snapshot = take(&SnapshotRequest { hide: &hide, ..world.request(&Access::ReadWrite) }).unwrap();
     let tree = snapshot.written().unwrap();
     assert!(!tree.join(".env").exists() && !tree.join("keys").exists());
     assert!(collect(&snapshot).is_empty());
@@ -179,7 +179,7 @@ fn hidden_paths_are_not_copied() {
 
 #[test]
 fn changes_outside_the_scope_are_kept_apart() {
-    let world = World::new();
+    let world = PatchWorld::new();
     cases::dirty(&world.ws);
     let access = Access::Scoped { write: vec!["docs/**/*.md".into(), "new/dir/**".into()] };
     let snapshot = overlay(&world, &access, &[], false);
@@ -198,7 +198,7 @@ fn changes_outside_the_scope_are_kept_apart() {
 
 #[test]
 fn a_link_never_widens_the_scope() {
-    let world = World::new();
+    let world = PatchWorld::new();
     write(&world.ws, "src/x", "x\n");
     link(&world.ws, "docs", "src");
     let access = Access::Scoped { write: vec!["docs/**".into(), "docs/deeper/**".into()] };
@@ -209,25 +209,25 @@ fn a_link_never_widens_the_scope() {
 
 #[test]
 fn limits_stop_the_scan() {
-    let world = World::new();
+    let world = PatchWorld::new();
     let snapshot = overlay(&world, &Access::ReadWrite, &[], false);
     let upper = snapshot.written().unwrap();
     let file = fs::File::create(upper.join("sparse")).unwrap();
     file.set_len(1 << 40).unwrap();
     let with = |entries, bytes| {
-        let limits = Limits { entries, bytes };
-        snapshot.changes(&Options { git: &GIT, limits }).map(drop)
+        let limits = PatchLimits { entries, bytes };
+        snapshot.changes(&CollectOptions { git: &GIT, limits }).map(drop)
     };
-    assert!(matches!(with(10, 1 << 30), Err(Error::TooLarge { .. })));
+    assert!(matches!(with(10, 1 << 30), Err(DiffError::TooLarge { .. })));
     for n in 0..10 {
         write(upper, format!("{n}"), "");
     }
-    assert!(matches!(with(10, 1 << 50), Err(Error::TooMany { limit: 10 })));
+    assert!(matches!(with(10, 1 << 50), Err(DiffError::TooMany { limit: 10 })));
 }
 
 #[test]
 fn what_cannot_be_in_a_patch_is_reported() {
-    let world = World::new();
+    let world = PatchWorld::new();
     cases::dirty(&world.ws);
     let snapshot = overlay(&world, &Access::ReadWrite, &[], false);
     let upper = snapshot.written().unwrap();
@@ -243,8 +243,8 @@ fn what_cannot_be_in_a_patch_is_reported() {
     }
     let (changes, _) = patch(&snapshot).unwrap();
     assert_eq!(summary(&changes), ["M docs/a.md"]);
-    let why: Vec<Why> = changes.skipped.iter().map(|s| s.why).collect();
-    assert_eq!(why, [Why::PathTooLong, Why::Special]);
+    let why: Vec<SkipReason> = changes.skipped.iter().map(|s| s.why).collect();
+    assert_eq!(why, [SkipReason::PathTooLong, SkipReason::Special]);
     snapshot.discard().unwrap();
     assert!(!snapshot.dir().exists());
 }
@@ -275,16 +275,16 @@ fn a_new_submodule_becomes_a_pointer() {
 
 #[test]
 fn a_file_in_place_of_a_directory_that_cannot_be_emptied_is_refused() {
-    let world = World::new();
+    let world = PatchWorld::new();
     git(&world.ws, &["init", "-q"]);
     write(&world.ws, "d/f", "f\n");
     fs::create_dir(world.ws.join("d/empty")).unwrap();
     let snapshot = overlay(&world, &Access::ReadWrite, &[], false);
     write(snapshot.written().unwrap(), "d", "a file\n");
-    assert!(matches!(patch(&snapshot), Err(Error::Refused { .. })));
+    assert!(matches!(patch(&snapshot), Err(DiffError::Refused { .. })));
 
     // Ignored files in it are no obstacle: they go with the directory.
-    let world = World::new();
+    let world = PatchWorld::new();
     git(&world.ws, &["init", "-q"]);
     write(&world.ws, ".gitignore", "*.o\n");
     write(&world.ws, "d/f", "f\n");

@@ -4,34 +4,34 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use holon_sandbox::diff::Error;
+use holon_sandbox::diff::DiffError;
 use proptest::prelude::*;
 
 use crate::cases::apply;
-use crate::world::{View, World, assert_same, link, mode, patch, write};
+use crate::world::{AgentView, PatchWorld, assert_same, link, mode, patch, write};
 
 #[derive(Debug, Clone)]
-enum Entry {
+enum RandomTreeEntry {
     File { exec: bool, content: Vec<u8> },
     Link(Vec<u8>),
 }
 
-type Tree = BTreeMap<String, Entry>;
+type RandomTree = BTreeMap<String, RandomTreeEntry>;
 
-fn entry() -> impl Strategy<Value = Entry> {
+fn entry() -> impl Strategy<Value = RandomTreeEntry> {
     let line =
         prop_oneof![Just("a\n"), Just("b\n"), Just("c\r\n"), Just("\n"), Just("no end"), Just("x\0y\n")];
     let content = prop::collection::vec(line, 0..6).prop_map(|lines| lines.concat().into_bytes());
     let bytes = prop::collection::vec(any::<u8>(), 0..40);
     prop_oneof![
-        4 => (any::<bool>(), content).prop_map(|(exec, content)| Entry::File { exec, content }),
-        1 => (any::<bool>(), bytes).prop_map(|(exec, content)| Entry::File { exec, content }),
+        4 => (any::<bool>(), content).prop_map(|(exec, content)| RandomTreeEntry::File { exec, content }),
+        1 => (any::<bool>(), bytes).prop_map(|(exec, content)| RandomTreeEntry::File { exec, content }),
         1 => prop_oneof![Just("a"), Just("b/a"), Just("/abs"), Just("no where")]
-            .prop_map(|target| Entry::Link(target.into())),
+            .prop_map(|target| RandomTreeEntry::Link(target.into())),
     ]
 }
 
-fn tree() -> impl Strategy<Value = Tree> {
+fn tree() -> impl Strategy<Value = RandomTree> {
     let name = prop_oneof![Just("a"), Just("b"), Just("c d"), Just("\"q\n")];
     let path = prop::collection::vec(name, 1..4).prop_map(|parts| parts.join("/"));
     prop::collection::btree_map(path, entry(), 0..10).prop_map(|mut tree| {
@@ -42,14 +42,14 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
-fn build(dir: &Path, tree: &Tree) {
+fn build(dir: &Path, tree: &RandomTree) {
     for (path, entry) in tree {
         match entry {
-            Entry::File { exec, content } => {
+            RandomTreeEntry::File { exec, content } => {
                 write(dir, path, content);
                 mode(dir, path, if *exec { 0o755 } else { 0o644 });
             }
-            Entry::Link(target) => {
+            RandomTreeEntry::Link(target) => {
                 fs::create_dir_all(dir.join(path).parent().unwrap()).unwrap();
                 link(dir, path, target);
             }
@@ -61,9 +61,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn inv_05_random_trees_are_reproduced(base in tree(), result in tree()) {
-        let world = World::new();
+        let world = PatchWorld::new();
         build(&world.ws, &base);
-        let snapshot = world.agent(View::Copy, |dir| {
+        let snapshot = world.agent(AgentView::Copy, |dir| {
             for entry in fs::read_dir(dir).unwrap() {
                 let path = entry.unwrap().path();
                 fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).unwrap();
@@ -72,7 +72,7 @@ proptest! {
         });
         let (changes, made) = match patch(&snapshot) {
             // A link that leads to itself and becomes a directory: the one thing git cannot apply here.
-            Err(Error::Refused { why }) if why.contains("levels of symbolic links") => return Ok(()),
+            Err(DiffError::Refused { why }) if why.contains("levels of symbolic links") => return Ok(()),
             made => made.unwrap(),
         };
         prop_assert!(changes.moved.is_empty() && changes.skipped.is_empty());

@@ -11,30 +11,30 @@ use std::sync::LazyLock;
 
 use holon_core::Access;
 use holon_git::Git;
-use holon_sandbox::diff::{Changes, Error, Limits, Options, Patch};
-use holon_sandbox::mount::{Overlay, Source};
-use holon_sandbox::snapshot::{Request, Snapshot, StrategyChoice, take};
+use holon_sandbox::diff::{CollectOptions, CollectedChanges, DeliveredPatch, DiffError, PatchLimits};
+use holon_sandbox::mount::{MountSource, Overlay};
+use holon_sandbox::snapshot::{SnapshotRequest, SnapshotStrategyChoice, WorkspaceSnapshot, take};
 use tempfile::TempDir;
 
 pub(crate) static GIT: LazyLock<Git> = LazyLock::new(|| Git::find().unwrap());
 
 /// How the agent's side is made in a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum View {
+pub(crate) enum AgentView {
     /// A copy, as `--snapshot copy` makes it.
     Copy,
     /// A real overlay of this kernel; only inside a mount namespace of the test's own.
     Overlay { by_root: bool },
 }
 
-pub(crate) struct World {
+pub(crate) struct PatchWorld {
     _temp: TempDir,
     pub(crate) home: PathBuf,
     pub(crate) ws: PathBuf,
     pub(crate) run: PathBuf,
 }
 
-impl World {
+impl PatchWorld {
     pub(crate) fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         let home = temp.path().canonicalize().unwrap();
@@ -44,40 +44,40 @@ impl World {
         world
     }
 
-    pub(crate) fn request<'a>(&'a self, access: &'a Access) -> Request<'a> {
-        Request {
+    pub(crate) fn request<'a>(&'a self, access: &'a Access) -> SnapshotRequest<'a> {
+        SnapshotRequest {
             workspace: &self.ws,
             run_dir: &self.run,
             access,
             hide: &[],
-            strategy: StrategyChoice::Copy,
+            strategy: SnapshotStrategyChoice::Copy,
             overlay_works: false,
             payload_uid: None,
         }
     }
 
     /// Takes a snapshot, lets `change` loose on the agent's side of it, and ends the "run".
-    pub(crate) fn agent(&self, view: View, change: impl FnOnce(&Path)) -> Snapshot {
+    pub(crate) fn agent(&self, view: AgentView, change: impl FnOnce(&Path)) -> WorkspaceSnapshot {
         self.agent_with(view, &Access::ReadWrite, &[], change)
     }
 
     pub(crate) fn agent_with(
         &self,
-        view: View,
+        view: AgentView,
         access: &Access,
         hide: &[PathBuf],
         change: impl FnOnce(&Path),
-    ) -> Snapshot {
-        let mut request = Request { hide, ..self.request(access) };
-        if let View::Overlay { by_root } = view {
-            request.strategy = StrategyChoice::Overlay;
+    ) -> WorkspaceSnapshot {
+        let mut request = SnapshotRequest { hide, ..self.request(access) };
+        if let AgentView::Overlay { by_root } = view {
+            request.strategy = SnapshotStrategyChoice::Overlay;
             request.overlay_works = true;
             request.payload_uid = by_root.then_some((0, 0));
         }
         let snapshot = take(&request).unwrap();
         match (view, &snapshot.mounts()[0].source) {
-            (View::Copy, Source::Bind(tree)) => change(tree),
-            (View::Overlay { by_root }, Source::Overlay(layers)) => {
+            (AgentView::Copy, MountSource::Bind(tree)) => change(tree),
+            (AgentView::Overlay { by_root }, MountSource::Overlay(layers)) => {
                 let merged = self.run.join("merged");
                 fs::create_dir(&merged).unwrap();
                 mount(layers, &merged, by_root);
@@ -113,11 +113,11 @@ fn mount(layers: &Overlay, at: &Path, by_root: bool) {
     run("mount", &[&args[..], &[&options, at.as_os_str()]].concat(), Path::new("/"));
 }
 
-pub(crate) fn collect(snapshot: &Snapshot) -> Changes {
-    snapshot.changes(&Options { git: &GIT, limits: Limits::default() }).unwrap()
+pub(crate) fn collect(snapshot: &WorkspaceSnapshot) -> CollectedChanges {
+    snapshot.changes(&CollectOptions { git: &GIT, limits: PatchLimits::default() }).unwrap()
 }
 
-pub(crate) fn patch(snapshot: &Snapshot) -> Result<(Changes, Patch), Error> {
+pub(crate) fn patch(snapshot: &WorkspaceSnapshot) -> Result<(CollectedChanges, DeliveredPatch), DiffError> {
     let changes = collect(snapshot);
     let patch = changes.patch(&GIT, snapshot.dir())?;
     Ok((changes, patch))

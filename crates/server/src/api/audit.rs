@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use holon_store::{AuditEntry, Backend, StoreError, Verified};
+use holon_store::{AuditEntry, ChainVerdict, StoreBackend, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::Asked;
-use crate::app::App;
-use crate::guard::User;
-use crate::problem::{Answer, Problem};
+use super::extract::QueryPart;
+use crate::app::AppState;
+use crate::guard::RequestUser;
+use crate::problem::{ApiProblem, ApiResult};
 
 /// Entries that are looked at together when only a user's own are wanted, and how often at most.
 const PAGE: usize = 1000;
@@ -22,7 +22,7 @@ const MOST_PAGES: usize = 100;
 /// Which entries.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct AuditQuery {
     /// After this number.
     after: Option<u64>,
     /// At most so many, 100 unless told.
@@ -33,7 +33,7 @@ pub(crate) struct Which {
 
 /// A part of the audit log.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Audit {
+pub(crate) struct AuditPage {
     /// `{seq, at, actor, action, thread, turn, detail, prev, hash}`, in order.
     #[schema(value_type = Vec<Object>)]
     entries: Vec<AuditEntry>,
@@ -43,13 +43,13 @@ pub(crate) struct Audit {
 }
 
 /// Lists entries of the audit log that are about the user's own threads and doings.
-#[utoipa::path(get, path = "/api/audit", tag = "audit", params(Which),
-    responses((status = 200, body = Audit), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/api/audit", tag = "audit", params(AuditQuery),
+    responses((status = 200, body = AuditPage), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn list(
-    State(app): State<Arc<App>>,
-    user: User,
-    Asked(which): Asked<Which>,
-) -> Answer<Json<Audit>> {
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
+    QueryPart(which): QueryPart<AuditQuery>,
+) -> ApiResult<Json<AuditPage>> {
     let limit = which.limit.unwrap_or(100).clamp(1, 1000) as usize;
     let after = which.after.unwrap_or(0);
     let several = app.setup.doors.is_shared();
@@ -70,12 +70,12 @@ pub(crate) async fn list(
             Ok(Some((entries, head)))
         })
         .await?;
-    let (entries, head) = found.ok_or_else(|| Problem::not_found("thread"))?;
-    Ok(Json(Audit { entries, head: head.and_then(|head| serde_json::to_value(head).ok()) }))
+    let (entries, head) = found.ok_or_else(|| ApiProblem::not_found("thread"))?;
+    Ok(Json(AuditPage { entries, head: head.and_then(|head| serde_json::to_value(head).ok()) }))
 }
 
 /// Whether a thread is a user's, or was: the log outlives threads, and its first entry about one says who made it.
-fn is_theirs(backend: &dyn Backend, thread: &str, user: &str) -> Result<bool, StoreError> {
+fn is_theirs(backend: &dyn StoreBackend, thread: &str, user: &str) -> Result<bool, StoreError> {
     let Ok(id) = thread.parse() else { return Ok(false) };
     if let Some(thread) = backend.thread(&id)? {
         return Ok(thread.user == user);
@@ -86,7 +86,7 @@ fn is_theirs(backend: &dyn Backend, thread: &str, user: &str) -> Result<bool, St
 
 /// Entries of one user among those of many: so many of them, or all there are in a part of the log that is large enough.
 fn own(
-    backend: &dyn Backend,
+    backend: &dyn StoreBackend,
     user: &str,
     mut after: u64,
     limit: usize,
@@ -122,7 +122,7 @@ fn own(
 
 /// Whether the audit log is as it was written.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Verification {
+pub(crate) struct AuditCheckReport {
     ok: bool,
     /// How many entries there are.
     length: Option<u64>,
@@ -136,20 +136,23 @@ pub(crate) struct Verification {
 
 /// Checks the whole audit log.
 #[utoipa::path(get, path = "/api/audit/verify", tag = "audit",
-    responses((status = 200, body = Verification), (status = "4XX", body = Problem)))]
-pub(crate) async fn verify(State(app): State<Arc<App>>, _user: User) -> Answer<Json<Verification>> {
+    responses((status = 200, body = AuditCheckReport), (status = "4XX", body = ApiProblem)))]
+pub(crate) async fn verify(
+    State(app): State<Arc<AppState>>,
+    _user: RequestUser,
+) -> ApiResult<Json<AuditCheckReport>> {
     let _alone = app.verifying.lock().await;
     let verified = app.store.read(|backend| backend.verify_audit()).await?;
     Ok(Json(match verified {
-        Verified::Whole { head } => Verification {
+        ChainVerdict::Whole { head } => AuditCheckReport {
             ok: true,
             length: Some(head.as_ref().map_or(0, |head| head.seq)),
             head: head.map(|head| head.hash),
             at: None,
             problem: None,
         },
-        Verified::Broken { at, problem } => {
-            Verification { ok: false, length: None, head: None, at: Some(at), problem: Some(problem) }
+        ChainVerdict::Broken { at, problem } => {
+            AuditCheckReport { ok: false, length: None, head: None, at: Some(at), problem: Some(problem) }
         }
     }))
 }

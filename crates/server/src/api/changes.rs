@@ -8,26 +8,26 @@ use axum::extract::{Path, State};
 use holon_core::release::{ReleaseOverride, ReleaseTarget, SHORTEST_REASON, is_a_reason};
 use holon_host::HostError;
 use holon_host::record::now;
-use holon_host::thread::{Delivered, ThreadFolder};
-use holon_store::{Thread, ThreadChange, ThreadState, TurnState, Write};
+use holon_host::thread::{ThreadApplyOutcome, ThreadFolder};
+use holon_store::{StoreWrite, StoredThread, ThreadState, ThreadUpdate, TurnState};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::extract::Body;
-use crate::app::{App, Work};
-use crate::feed::Draft;
-use crate::guard::User;
-use crate::live::{Busy, Doing, Held};
-use crate::problem::{Answer, Problem};
+use super::extract::JsonBody;
+use crate::app::{AppState, TrackedWork};
+use crate::event_log::EventDraft;
+use crate::guard::RequestUser;
+use crate::live_threads::{LiveThreadHandle, ThreadActivity, ThreadBusyGuard};
+use crate::problem::{ApiProblem, ApiResult};
 use crate::turn;
 
 /// Everything a thread changed and did not apply yet.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Diff {
+pub(crate) struct ThreadDiff {
     /// The patch, as `git apply` takes it; bytes that are no text are shown as such.
     patch: String,
-    files: Vec<File>,
+    files: Vec<DiffFile>,
     insertions: u64,
     deletions: u64,
     /// Ignored paths with changes, which are left out.
@@ -40,7 +40,7 @@ pub(crate) struct Diff {
 
 /// One changed path.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct File {
+pub(crate) struct DiffFile {
     path: String,
     /// `added`, `modified` or `deleted`.
     status: String,
@@ -48,12 +48,12 @@ pub(crate) struct File {
 
 /// Shows what a thread changed.
 #[utoipa::path(get, path = "/api/threads/{id}/diff", tag = "changes", params(("id" = String, Path)),
-    responses((status = 200, body = Diff), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = ThreadDiff), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn diff(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-) -> Answer<Json<Diff>> {
+) -> ApiResult<Json<ThreadDiff>> {
     let thread = app.thread(&user, &id).await?;
     let _alone = alone(&app, &thread).await?;
     app.check_workspace(&thread)?;
@@ -66,9 +66,9 @@ pub(crate) async fn diff(
     let files = delta
         .files
         .iter()
-        .map(|file| File { path: text(&file.path), status: status(file.was, file.is).to_owned() })
+        .map(|file| DiffFile { path: text(&file.path), status: status(file.was, file.is).to_owned() })
         .collect();
-    Ok(Json(Diff {
+    Ok(Json(ThreadDiff {
         patch: app.redactor.redact_str(&String::from_utf8_lossy(&delta.patch)),
         files,
         insertions: delta.insertions,
@@ -92,7 +92,7 @@ pub(crate) struct ApplyOrder {
 
 /// What was applied.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Applied {
+pub(crate) struct ApplyResult {
     applied: bool,
     files: Vec<String>,
 }
@@ -100,13 +100,13 @@ pub(crate) struct Applied {
 /// Brings everything so far into the workspace, or nothing.
 #[utoipa::path(post, path = "/api/threads/{id}/apply", tag = "changes", request_body = ApplyOrder,
     params(("id" = String, Path)),
-    responses((status = 200, body = Applied), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = ApplyResult), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn apply(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-    Body(order): Body<ApplyOrder>,
-) -> Answer<Json<Applied>> {
+    JsonBody(order): JsonBody<ApplyOrder>,
+) -> ApiResult<Json<ApplyResult>> {
     let thread = app.thread(&user, &id).await?;
     let alone = alone(&app, &thread).await?;
     app.check_workspace(&thread)?;
@@ -118,12 +118,12 @@ pub(crate) async fn apply(
     let delivered =
         with_folder(&app, &thread, move |folder, hide| folder.apply(hide, &redactor, &words)).await?;
     let refused = |code: &str, words: &str, paths: Vec<String>| {
-        Err(Problem::conflict(code, format!("nothing was applied: {words}")).with("paths", paths))
+        Err(ApiProblem::conflict(code, format!("nothing was applied: {words}")).with("paths", paths))
     };
     let names = |paths: &[PathBuf]| paths.iter().map(text).collect::<Vec<_>>();
     match delivered {
-        Delivered::Nothing => Ok(Json(Applied { applied: false, files: Vec::new() })),
-        Delivered::Moved(paths) => refused(
+        ThreadApplyOutcome::Nothing => Ok(Json(ApplyResult { applied: false, files: Vec::new() })),
+        ThreadApplyOutcome::Moved(paths) => refused(
             "conflict",
             "these files changed in the workspace since the agent touched them",
             names(&paths),
@@ -134,38 +134,38 @@ pub(crate) async fn apply(
                  put them back",
             )
         }),
-        Delivered::Sensitive(paths) => {
+        ThreadApplyOutcome::Sensitive(paths) => {
             refused("sensitive", "these files steer tools; apply again with allow_sensitive", names(&paths))
         }
-        Delivered::Secrets(places) => {
+        ThreadApplyOutcome::Secrets(places) => {
             refused("secret", "these places hold what looks like a credential", places)
         }
-        Delivered::Applied(paths) => {
+        ThreadApplyOutcome::Applied(paths) => {
             let files = names(&paths);
             let at = now();
             let writes = vec![
-                Write::Applied(thread.id.clone()),
-                Write::Thread(Box::new(ThreadChange::of(thread.id.clone(), at))),
+                StoreWrite::Applied(thread.id.clone()),
+                StoreWrite::Thread(Box::new(ThreadUpdate::of(thread.id.clone(), at))),
                 app.audit(&user.0, "applied", Some((&thread.id, thread.turns)), json!({"files": files})),
             ];
             let note = json!({"kind": "applied", "text": files.join("\n")});
             alone
                 .held
                 .feed
-                .tell(vec![Draft { turn: 0, kind: "note", data: app.clean(note) }], writes)
+                .tell(vec![EventDraft { turn: 0, kind: "note", data: app.clean(note) }], writes)
                 .await?;
-            Ok(Json(Applied { applied: true, files }))
+            Ok(Json(ApplyResult { applied: true, files }))
         }
     }
 }
 
 /// What a person says against the release gate, written to the audit log before it counts; nothing where nothing is held.
 async fn second_word(
-    app: &App,
-    user: &User,
-    thread: &Thread,
+    app: &AppState,
+    user: &RequestUser,
+    thread: &StoredThread,
     reason: Option<&str>,
-) -> Answer<Vec<ReleaseOverride>> {
+) -> ApiResult<Vec<ReleaseOverride>> {
     let redactor = app.redactor.clone();
     let decision = with_folder(app, thread, move |folder, hide| folder.release(hide, &redactor)).await?;
     // What holds it besides is told by applying, and no word helps against it.
@@ -175,7 +175,7 @@ async fn second_word(
     let given = reason.map(str::trim).filter(|reason| !reason.is_empty());
     if given.is_some_and(|reason| !is_a_reason(reason)) {
         let words = format!("a reason has at least {SHORTEST_REASON} characters");
-        return Err(Problem::invalid(words).with_hint("say in a sentence why, or leave it out"));
+        return Err(ApiProblem::invalid(words).with_hint("say in a sentence why, or leave it out"));
     }
     let word = ReleaseOverride {
         of: decision.held.iter().map(|reason| reason.code().to_owned()).collect(),
@@ -205,26 +205,26 @@ pub(crate) struct UndoOrder {
 
 /// What was taken back.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Undone {
+pub(crate) struct UndoResult {
     turns: Vec<u64>,
 }
 
 /// Takes back what turns did to the snapshot.
 #[utoipa::path(post, path = "/api/threads/{id}/undo", tag = "changes", request_body = UndoOrder,
     params(("id" = String, Path)),
-    responses((status = 200, body = Undone), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = UndoResult), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn undo(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-    Body(order): Body<UndoOrder>,
-) -> Answer<Json<Undone>> {
+    JsonBody(order): JsonBody<UndoOrder>,
+) -> ApiResult<Json<UndoResult>> {
     let thread = app.thread(&user, &id).await?;
     let alone = alone(&app, &thread).await?;
     let name = thread.id.clone();
     let turns = app.store.read(move |backend| backend.turns(&name, 1)).await?;
     let left: Vec<u64> = turns.iter().filter(|t| t.state != TurnState::Undone).map(|t| t.number).collect();
-    let nothing = || Problem::conflict("nothing_to_undo", "there is no turn to take back");
+    let nothing = || ApiProblem::conflict("nothing_to_undo", "there is no turn to take back");
     let first = match order.turn {
         Some(turn) => turn,
         None => *left.last().ok_or_else(nothing)?,
@@ -234,8 +234,8 @@ pub(crate) async fn undo(
         return Err(nothing());
     }
     with_folder(&app, &thread, move |folder, _| folder.undo(first)).await.map_err(|e| match e {
-        Trouble::Host(HostError::Run { message, hint }) => {
-            let problem = Problem::conflict("applied", message);
+        ChangesTrouble::Host(HostError::Run { message, hint }) => {
+            let problem = ApiProblem::conflict("applied", message);
             hint.map_or(problem.clone(), |hint| problem.with_hint(hint))
         }
         other => other.into(),
@@ -244,63 +244,64 @@ pub(crate) async fn undo(
     let mut writes = turn::given_up(&app, &thread).await?;
     let state = (!writes.is_empty()).then_some(ThreadState::Idle);
     writes.extend([
-        Write::Undone(thread.id.clone(), first),
-        Write::Thread(Box::new(ThreadChange { state, ..ThreadChange::of(thread.id.clone(), now()) })),
+        StoreWrite::Undone(thread.id.clone(), first),
+        StoreWrite::Thread(Box::new(ThreadUpdate { state, ..ThreadUpdate::of(thread.id.clone(), now()) })),
         app.audit(&user.0, "undone", Some((&thread.id, first)), json!({"turns": undone})),
     ]);
     let words = undone.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let note = json!({"kind": "undone", "text": words, "turns": undone});
-    alone.held.feed.tell(vec![Draft { turn: 0, kind: "note", data: note }], writes).await?;
-    Ok(Json(Undone { turns: undone }))
+    alone.held.feed.tell(vec![EventDraft { turn: 0, kind: "note", data: note }], writes).await?;
+    Ok(Json(UndoResult { turns: undone }))
 }
 
 /// Nothing else happens in a thread as long as this is held, and the end of the server waits for it.
-pub(super) struct Alone {
+pub(super) struct ExclusiveThread {
     // Dropped in this order: the thread is free before it is forgotten.
-    _busy: Busy,
-    held: Held,
-    _work: Work,
+    _busy: ThreadBusyGuard,
+    held: LiveThreadHandle,
+    _work: TrackedWork,
 }
 
-pub(super) async fn alone(app: &Arc<App>, thread: &Thread) -> Answer<Alone> {
+pub(super) async fn alone(app: &Arc<AppState>, thread: &StoredThread) -> ApiResult<ExclusiveThread> {
     let work = app.begin_work()?;
     let held = app.held(&thread.id).await?;
-    let busy = held.live.begin(Doing::Look).await.ok_or_else(|| {
-        Problem::conflict("turn_running", "a turn is under way in this thread").with_hint("wait for its end")
+    let busy = held.live.begin(ThreadActivity::Look).await.ok_or_else(|| {
+        ApiProblem::conflict("turn_running", "a turn is under way in this thread")
+            .with_hint("wait for its end")
     })?;
-    Ok(Alone { _busy: busy, held, _work: work })
+    Ok(ExclusiveThread { _busy: busy, held, _work: work })
 }
 
-enum Trouble {
+enum ChangesTrouble {
     Host(HostError),
     Lost(String),
 }
 
-impl From<Trouble> for Problem {
-    fn from(trouble: Trouble) -> Self {
+impl From<ChangesTrouble> for ApiProblem {
+    fn from(trouble: ChangesTrouble) -> Self {
         match trouble {
-            Trouble::Host(e) if e.fits_no_patch() => Self::invalid(e.to_string())
+            ChangesTrouble::Host(e) if e.fits_no_patch() => Self::invalid(e.to_string())
                 .with_hint("ask the agent to remove those files or to have them ignored, or undo the turn"),
-            Trouble::Host(e) => e.into(),
-            Trouble::Lost(words) => Self::internal(words),
+            ChangesTrouble::Host(e) => e.into(),
+            ChangesTrouble::Lost(words) => Self::internal(words),
         }
     }
 }
 
 /// Does something with the thread's files, where it may block.
 async fn with_folder<T: Send + 'static>(
-    app: &App,
-    thread: &Thread,
+    app: &AppState,
+    thread: &StoredThread,
     work: impl FnOnce(&ThreadFolder, &[PathBuf]) -> Result<T, HostError> + Send + 'static,
-) -> Result<T, Trouble> {
-    let folder = app.folder(thread).map_err(Trouble::Host)?;
-    let profile = app.profile("build", thread).map_err(Trouble::Host)?;
+) -> Result<T, ChangesTrouble> {
+    let folder = app.folder(thread).map_err(ChangesTrouble::Host)?;
+    let profile = app.profile("build", thread).map_err(ChangesTrouble::Host)?;
     let (places, env) = (app.setup.places.clone(), Arc::clone(&app.setup.around.env));
     let done = tokio::task::spawn_blocking(move || {
         let hide = holon_host::thread::hidden(&places, &*env, &profile, folder.workspace())?;
         work(&folder, &hide)
     });
-    done.await.map_err(|e| Trouble::Lost(e.to_string()))?.map_err(Trouble::Host)
+    done.await.map_err(|e| ChangesTrouble::Lost(e.to_string()))?.map_err(ChangesTrouble::Host)
 }
 
 fn text(path: impl AsRef<std::path::Path>) -> String {

@@ -6,19 +6,19 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use holon_agent::Answer as Given;
-use holon_store::Upload;
+use holon_agent::PersonReply;
+use holon_store::StoredUpload;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Asked, Body};
-use crate::app::App;
-use crate::guard::User;
-use crate::live::Held;
-use crate::problem::{Answer, Problem};
-use crate::stream::Reader;
-use crate::turn::{self, Ask, Resume};
-use crate::words::Language;
+use super::extract::{JsonBody, QueryPart};
+use crate::app::AppState;
+use crate::guard::RequestUser;
+use crate::live_threads::LiveThreadHandle;
+use crate::problem::{ApiProblem, ApiResult};
+use crate::stream::ThreadReader;
+use crate::turn::{self, ResumeRequest, TurnRequest};
+use crate::words::ReplyLanguage;
 
 /// Uploads that may come with a message.
 const MOST_FILES: usize = 50;
@@ -26,7 +26,7 @@ const MOST_FILES: usize = 50;
 /// What a person says.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Message {
+pub(crate) struct ChatMessage {
     /// The words; `~supervisor` asks for the supervisor's report instead.
     message: String,
     /// Ids of uploads.
@@ -36,20 +36,20 @@ pub(crate) struct Message {
 }
 
 /// Says something; the answer is the stream of the turn.
-#[utoipa::path(post, path = "/api/chat/{thread_id}", tag = "chat", request_body = Message,
+#[utoipa::path(post, path = "/api/chat/{thread_id}", tag = "chat", request_body = ChatMessage,
     params(("thread_id" = String, Path)),
-    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn say(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
     headers: HeaderMap,
-    Body(said): Body<Message>,
-) -> Answer<Response> {
+    JsonBody(said): JsonBody<ChatMessage>,
+) -> ApiResult<Response> {
     let thread = app.thread(&user, &id).await?;
     let mode = said.mode.unwrap_or_else(|| "build".to_owned());
     if !turn::MODES.contains(&mode.as_str()) {
-        let problem = Problem::new(
+        let problem = ApiProblem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "invalid_mode",
             format!("`{}` is no mode of a chat: use {}", cut(&mode), turn::MODES.join(" or ")),
@@ -57,32 +57,36 @@ pub(crate) async fn say(
         return Err(problem.with("modes", turn::MODES.to_vec()));
     }
     if said.message.trim().is_empty() {
-        return Err(Problem::invalid("`message` is empty"));
+        return Err(ApiProblem::invalid("`message` is empty"));
     }
     if said.message.len() > app.setup.limits.message {
-        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the message is too long")
+        return Err(ApiProblem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the message is too long")
             .with_hint("send long texts as files"));
     }
     let mut files = Vec::new();
     let wanted = said.files.unwrap_or_default();
     if wanted.len() > MOST_FILES {
-        return Err(Problem::invalid(format!("at most {MOST_FILES} files can come with a message")));
+        return Err(ApiProblem::invalid(format!("at most {MOST_FILES} files can come with a message")));
     }
     for file in wanted {
-        if files.iter().any(|known: &Upload| known.id == file) {
+        if files.iter().any(|known: &StoredUpload| known.id == file) {
             continue;
         }
         let name = user.0.clone();
         let found = app.store.read(move |backend| backend.upload(&name, &file)).await?;
         let found = found.filter(|file| file.thread.is_some() || app.uploads.has(&file.id));
-        let file = found.ok_or_else(|| Problem::invalid("`files` names something that was not uploaded"))?;
+        let file =
+            found.ok_or_else(|| ApiProblem::invalid("`files` names something that was not uploaded"))?;
         if file.thread.as_ref().is_some_and(|owner| *owner != thread.id) {
-            return Err(Problem::invalid(format!("`{}` came with a message of another thread", file.name))
-                .with_hint("send it again: a file belongs to one thread, and goes with it"));
+            return Err(ApiProblem::invalid(format!(
+                "`{}` came with a message of another thread",
+                file.name
+            ))
+            .with_hint("send it again: a file belongs to one thread, and goes with it"));
         }
         files.push(file);
     }
-    let ask = Ask { message: said.message, files, mode, language: Language::of(&headers) };
+    let ask = TurnRequest { message: said.message, files, mode, language: ReplyLanguage::of(&headers) };
     let seat_first = seat(&app, &user)?;
     let (held, after) = turn::start(&app, &user, thread, ask).await?;
     Ok(reader(&app, held, &id, after, seat_first)?.answer())
@@ -91,19 +95,19 @@ pub(crate) async fn say(
 /// A person's answer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Answers {
+pub(crate) struct InterruptAnswers {
     /// What is answered.
     interrupt_id: String,
     /// One per question, in their order.
     answers: Option<Vec<String>>,
     /// One per action request, in their order.
-    decisions: Option<Vec<Decision>>,
+    decisions: Option<Vec<PersonDecision>>,
 }
 
 /// What a person decides about a call.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Decision {
+pub(crate) enum PersonDecision {
     /// It may be made.
     Approve {
         /// Not used.
@@ -120,26 +124,26 @@ pub(crate) enum Decision {
 }
 
 /// Answers what a turn waits for; the answer is the stream of the rest of the turn.
-#[utoipa::path(post, path = "/api/chat/{thread_id}/resume", tag = "chat", request_body = Answers,
+#[utoipa::path(post, path = "/api/chat/{thread_id}/resume", tag = "chat", request_body = InterruptAnswers,
     params(("thread_id" = String, Path)),
-    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn resume(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
     headers: HeaderMap,
-    Body(given): Body<Answers>,
-) -> Answer<Response> {
+    JsonBody(given): JsonBody<InterruptAnswers>,
+) -> ApiResult<Response> {
     let thread = app.thread(&user, &id).await?;
     let decisions = given.decisions.unwrap_or_default().into_iter().map(|decision| match decision {
-        Decision::Approve { .. } => Given::Approved,
-        Decision::Reject { message } => Given::Rejected(message.unwrap_or_default()),
+        PersonDecision::Approve { .. } => PersonReply::Approved,
+        PersonDecision::Reject { message } => PersonReply::Rejected(message.unwrap_or_default()),
     });
-    let resume = Resume {
+    let resume = ResumeRequest {
         interrupt: given.interrupt_id,
         answers: given.answers.unwrap_or_default(),
         decisions: decisions.collect(),
-        language: Language::of(&headers),
+        language: ReplyLanguage::of(&headers),
     };
     let seat_first = seat(&app, &user)?;
     let (held, after) = turn::resume(&app, &user, thread, resume).await?;
@@ -148,49 +152,49 @@ pub(crate) async fn resume(
 
 /// Whether something was stopped.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Cancelled {
+pub(crate) struct CancelResult {
     cancelled: bool,
 }
 
 /// Stops the turn under way, or stops waiting for a person.
 #[utoipa::path(post, path = "/api/chat/{thread_id}/cancel", tag = "chat", params(("thread_id" = String, Path)),
-    responses((status = 202, body = Cancelled), (status = "4XX", body = Problem)))]
+    responses((status = 202, body = CancelResult), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn cancel(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Answer<(StatusCode, Json<Cancelled>)> {
+) -> ApiResult<(StatusCode, Json<CancelResult>)> {
     let thread = app.thread(&user, &id).await?;
-    let cancelled = turn::cancel(&app, &user, &thread, Language::of(&headers)).await?;
-    Ok((StatusCode::ACCEPTED, Json(Cancelled { cancelled })))
+    let cancelled = turn::cancel(&app, &user, &thread, ReplyLanguage::of(&headers)).await?;
+    Ok((StatusCode::ACCEPTED, Json(CancelResult { cancelled })))
 }
 
 /// Where to begin.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct After {
+pub(crate) struct ChatStreamQuery {
     /// The last event the reader has; 0 for everything. The header `Last-Event-ID` says the same.
     after: Option<u64>,
 }
 
 /// Follows a thread: stored events, then what comes, until nothing is under way; then `done`.
 #[utoipa::path(get, path = "/api/chat/{thread_id}/events", tag = "chat",
-    params(("thread_id" = String, Path), After),
-    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
+    params(("thread_id" = String, Path), ChatStreamQuery),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn events(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
     headers: HeaderMap,
-    Asked(asked): Asked<After>,
-) -> Answer<Response> {
+    QueryPart(asked): QueryPart<ChatStreamQuery>,
+) -> ApiResult<Response> {
     let thread = app.thread(&user, &id).await?;
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     // A browser that comes back by itself asks for the same address, so what it has counts more.
     let after = match last {
         Some(text) => {
-            text.trim().parse().map_err(|_| Problem::bad_request("Last-Event-ID must be a number"))?
+            text.trim().parse().map_err(|_| ApiProblem::bad_request("Last-Event-ID must be a number"))?
         }
         None => asked.after.unwrap_or(0),
     };
@@ -199,13 +203,19 @@ pub(crate) async fn events(
     Ok(reader(&app, held, &id, after, seat)?.answer())
 }
 
-fn seat(app: &App, user: &User) -> Answer<crate::guard::Seat> {
-    app.streams.take(&user.0).ok_or_else(|| Problem::too_many("too many streams are open", 2))
+fn seat(app: &AppState, user: &RequestUser) -> ApiResult<crate::guard::ConcurrencyPermit> {
+    app.streams.take(&user.0).ok_or_else(|| ApiProblem::too_many("too many streams are open", 2))
 }
 
-fn reader(app: &Arc<App>, held: Held, id: &str, after: u64, seat: crate::guard::Seat) -> Answer<Reader> {
-    let thread = id.parse().map_err(|_| Problem::not_found("thread"))?;
-    Ok(Reader { store: Arc::clone(&app.store), held, thread, after, seat })
+fn reader(
+    app: &Arc<AppState>,
+    held: LiveThreadHandle,
+    id: &str,
+    after: u64,
+    seat: crate::guard::ConcurrencyPermit,
+) -> ApiResult<ThreadReader> {
+    let thread = id.parse().map_err(|_| ApiProblem::not_found("thread"))?;
+    Ok(ThreadReader { store: Arc::clone(&app.store), held, thread, after, seat })
 }
 
 fn cut(text: &str) -> String {

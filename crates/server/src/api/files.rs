@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Asked, PATIENCE, too_large, too_slow};
-use crate::app::{App, fresh};
-use crate::guard::User;
-use crate::problem::{Answer, Problem};
+use super::extract::{PATIENCE, QueryPart, too_large, too_slow};
+use crate::app::{AppState, fresh};
+use crate::guard::RequestUser;
+use crate::problem::{ApiProblem, ApiResult};
 
 /// Bytes of a name: file systems take 255, and something is put before it.
 const MOST_NAME: usize = 200;
@@ -25,14 +25,14 @@ const MOST_NAME: usize = 200;
 /// What an upload is called.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Name {
+pub(crate) struct UploadName {
     /// The file's name; folders in it are dropped.
     name: String,
 }
 
 /// A file that was sent.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Upload {
+pub(crate) struct UploadInfo {
     id: String,
     name: String,
     bytes: u64,
@@ -40,16 +40,16 @@ pub(crate) struct Upload {
 }
 
 /// Takes a file: its bytes are the body.
-#[utoipa::path(post, path = "/api/files", tag = "files", params(Name),
+#[utoipa::path(post, path = "/api/files", tag = "files", params(UploadName),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 201, body = Upload), (status = "4XX", body = Problem)))]
+    responses((status = 201, body = UploadInfo), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn upload(
-    State(app): State<Arc<App>>,
-    user: User,
-    Asked(Name { name }): Asked<Name>,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
+    QueryPart(UploadName { name }): QueryPart<UploadName>,
     request: Request<Body>,
-) -> Answer<(StatusCode, Json<Upload>)> {
-    let name = safe(&name).ok_or_else(|| Problem::invalid("`name` must be the name of a file"))?;
+) -> ApiResult<(StatusCode, Json<UploadInfo>)> {
+    let name = safe(&name).ok_or_else(|| ApiProblem::invalid("`name` must be the name of a file"))?;
     let limit = app.setup.limits.upload;
     // Known before anything is kept in memory, where the size is told.
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
@@ -68,7 +68,7 @@ pub(crate) async fn upload(
     let bytes = whole.await.map_err(|_| too_slow())?.map_err(|_| too_large())?;
     let id = fresh("f");
     let (digest, size) = (sha256(&bytes), bytes.len() as u64);
-    let row = store::Upload {
+    let row = store::StoredUpload {
         id: id.clone(),
         user: user.0.clone(),
         name: name.clone(),
@@ -79,7 +79,7 @@ pub(crate) async fn upload(
     };
     let audit = app.audit(&user.0, "uploaded", None, json!({"id": id, "sha256": digest, "bytes": size}));
     app.uploads.keep(&app.store, row, bytes, audit).await?;
-    Ok((StatusCode::CREATED, Json(Upload { id, name, bytes: size, sha256: digest })))
+    Ok((StatusCode::CREATED, Json(UploadInfo { id, name, bytes: size, sha256: digest })))
 }
 
 /// Reads a body that nobody wants: browsers that are not heard out do not listen, either.

@@ -8,15 +8,15 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::app::App;
-use crate::guard::User;
-use crate::metrics::Gauges;
-use crate::problem::{Answer, Problem};
-use crate::setup::Minds;
+use crate::app::AppState;
+use crate::guard::RequestUser;
+use crate::metrics::ServerGauges;
+use crate::problem::{ApiProblem, ApiResult};
+use crate::setup::ReplySource;
 
 /// What a page needs to know before anything else.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Info {
+pub(crate) struct ServerInfo {
     version: String,
     /// Who asks.
     user: String,
@@ -26,35 +26,35 @@ pub(crate) struct Info {
     demo: bool,
     default_workspace: Option<String>,
     model: Option<String>,
-    limits: Sizes,
+    limits: SizeLimits,
 }
 
 /// Largest things.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Sizes {
+pub(crate) struct SizeLimits {
     upload_bytes: usize,
     message_bytes: usize,
 }
 
 /// Says what the server is.
 #[utoipa::path(get, path = "/api/info", tag = "server",
-    responses((status = 200, body = Info), (status = "4XX", body = Problem)))]
-pub(crate) async fn info(State(app): State<Arc<App>>, user: User) -> Json<Info> {
+    responses((status = 200, body = ServerInfo), (status = "4XX", body = ApiProblem)))]
+pub(crate) async fn info(State(app): State<Arc<AppState>>, user: RequestUser) -> Json<ServerInfo> {
     let setup = &app.setup;
     let workspaces: Vec<String> =
         setup.roots.iter().map(|root| root.to_string_lossy().into_owned()).collect();
     let (demo, model) = match &setup.minds {
-        Minds::Cassette { demo, .. } => (*demo, None),
-        Minds::Network { model, .. } => (false, model.clone()),
+        ReplySource::Cassette { demo, .. } => (*demo, None),
+        ReplySource::Network { model, .. } => (false, model.clone()),
     };
-    Json(Info {
+    Json(ServerInfo {
         version: setup.version.clone(),
         user: user.0,
         default_workspace: workspaces.first().cloned(),
         workspaces,
         demo,
         model,
-        limits: Sizes { upload_bytes: setup.limits.upload, message_bytes: setup.limits.message },
+        limits: SizeLimits { upload_bytes: setup.limits.upload, message_bytes: setup.limits.message },
     })
 }
 
@@ -66,10 +66,10 @@ pub(crate) async fn health() -> &'static str {
 
 /// Numbers in Prometheus' text form.
 #[utoipa::path(get, path = "/metrics", tag = "server",
-    responses((status = 200, body = String), (status = "4XX", body = Problem)))]
-pub(crate) async fn metrics(State(app): State<Arc<App>>, _user: User) -> Answer<Response> {
+    responses((status = 200, body = String), (status = "4XX", body = ApiProblem)))]
+pub(crate) async fn metrics(State(app): State<Arc<AppState>>, _user: RequestUser) -> ApiResult<Response> {
     let (threads, events) = app.store.read(|backend| backend.counts()).await?;
-    let gauges = Gauges { streams: app.streams.taken(), turns: app.turns.taken(), threads, events };
+    let gauges = ServerGauges { streams: app.streams.taken(), turns: app.turns.taken(), threads, events };
     let text = app.metrics.text(&gauges);
     Ok(([("content-type", "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }

@@ -27,7 +27,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::app::App;
+use crate::app::AppState;
 use crate::guard::enter;
 use crate::page;
 
@@ -41,10 +41,10 @@ pub(crate) use session::entrance;
     version = "1",
     license(name = "Apache-2.0 OR MIT")
 ))]
-struct Document;
+struct ApiDocument;
 
-fn described() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::with_openapi(Document::openapi())
+fn described() -> OpenApiRouter<Arc<AppState>> {
+    OpenApiRouter::with_openapi(ApiDocument::openapi())
         .routes(routes!(threads::create, threads::list))
         .routes(routes!(threads::show, threads::delete))
         .routes(routes!(threads::history))
@@ -85,7 +85,7 @@ pub fn document() -> String {
 }
 
 /// Everything the server answers to.
-pub(crate) fn router(app: Arc<App>) -> Router {
+pub(crate) fn router(app: Arc<AppState>) -> Router {
     let (router, _) = described().split_for_parts();
     let text: Arc<str> = document().into();
     let limit = app.setup.limits.body;

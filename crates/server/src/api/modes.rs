@@ -8,19 +8,19 @@ use holon_host::modes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::app::App;
-use crate::guard::User;
-use crate::problem::{Answer, Problem};
+use crate::app::AppState;
+use crate::guard::RequestUser;
+use crate::problem::{ApiProblem, ApiResult};
 
 /// All modes.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Modes {
-    modes: Vec<Mode>,
+pub(crate) struct ModeList {
+    modes: Vec<ModeInfo>,
 }
 
 /// A mode.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Mode {
+pub(crate) struct ModeInfo {
     name: String,
     aliases: Vec<String>,
     description: String,
@@ -30,12 +30,12 @@ pub(crate) struct Mode {
     access: String,
     /// The name of the mode in a chat, if it is one there.
     chat: Option<String>,
-    rows: Vec<Row>,
+    rows: Vec<ModeValueRow>,
 }
 
 /// One value of a mode.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Row {
+pub(crate) struct ModeValueRow {
     key: String,
     value: String,
     origin: String,
@@ -43,19 +43,19 @@ pub(crate) struct Row {
 
 /// Lists the modes: built-in ones and the user's.
 #[utoipa::path(get, path = "/api/modes", tag = "modes",
-    responses((status = 200, body = Modes), (status = "4XX", body = Problem)))]
-pub(crate) async fn list(State(app): State<Arc<App>>, _user: User) -> Answer<Json<Modes>> {
+    responses((status = 200, body = ModeList), (status = "4XX", body = ApiProblem)))]
+pub(crate) async fn list(State(app): State<Arc<AppState>>, _user: RequestUser) -> ApiResult<Json<ModeList>> {
     let catalog = modes::catalog(&app.setup.places, None)?;
     let mut found = Vec::new();
     for listed in catalog.list() {
         // A broken mode of the user's is told by `holon modes check`.
         let Ok(profile) = catalog.resolve(&listed.name) else { continue };
-        let row = |row: holon_core::mode::Row| Row {
+        let row = |row: holon_core::mode::ProfileRow| ModeValueRow {
             key: row.key,
             value: row.value,
             origin: row.origin.to_string(),
         };
-        found.push(Mode {
+        found.push(ModeInfo {
             chat: match profile.name.as_str() {
                 "execute" => Some("build".to_owned()),
                 "plan" => Some("plan".to_owned()),
@@ -70,7 +70,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>, _user: User) -> Answer<Jso
         });
     }
     for flow in holon_flow::builtin::all().unwrap_or_default() {
-        found.push(Mode {
+        found.push(ModeInfo {
             name: flow.name,
             aliases: Vec::new(),
             description: flow.description,
@@ -80,5 +80,5 @@ pub(crate) async fn list(State(app): State<Arc<App>>, _user: User) -> Answer<Jso
             rows: Vec::new(),
         });
     }
-    Ok(Json(Modes { modes: found }))
+    Ok(Json(ModeList { modes: found }))
 }

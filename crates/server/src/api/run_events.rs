@@ -16,11 +16,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
 
-use super::extract::Asked;
+use super::extract::QueryPart;
 use super::runs::folder;
-use crate::app::App;
-use crate::guard::{Seat, User};
-use crate::problem::{Answer, Problem};
+use crate::app::AppState;
+use crate::guard::{ConcurrencyPermit, RequestUser};
+use crate::problem::{ApiProblem, ApiResult};
 use crate::stream::event_stream;
 
 /// How often the file of a run is looked at.
@@ -33,30 +33,31 @@ const MOST: u64 = 1 << 20;
 /// Where to begin.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct After {
+pub(crate) struct RunEventsQuery {
     /// The last event the reader has; 0 for everything.
     after: Option<u64>,
 }
 
 /// Follows a run: its stored events, then what comes, until it is over; then `done`.
-#[utoipa::path(get, path = "/api/runs/{id}/events", tag = "runs", params(("id" = String, Path), After),
-    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/api/runs/{id}/events", tag = "runs", params(("id" = String, Path), RunEventsQuery),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn events(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-    Asked(asked): Asked<After>,
-) -> Answer<Response> {
+    QueryPart(asked): QueryPart<RunEventsQuery>,
+) -> ApiResult<Response> {
     let (folder, _) = folder(&app, &id).await?;
-    let seat = app.streams.take(&user.0).ok_or_else(|| Problem::too_many("too many streams are open", 2))?;
-    let tail = Tail {
+    let seat =
+        app.streams.take(&user.0).ok_or_else(|| ApiProblem::too_many("too many streams are open", 2))?;
+    let tail = EventFileTail {
         events: folder.evidence().join("events.jsonl"),
         run: folder.path().to_owned(),
         read: 0,
         rest: Vec::new(),
         after: asked.after.unwrap_or(0),
     };
-    let following = Following { app, tail: Some(tail), seat };
+    let following = RunFollower { app, tail: Some(tail), seat };
     let chunks = stream::unfold(Some(following), |following| async move {
         let mut following = following?;
         let (bytes, more) = following.next().await;
@@ -65,14 +66,14 @@ pub(crate) async fn events(
     Ok(event_stream(Body::from_stream(chunks)))
 }
 
-struct Following {
-    app: Arc<App>,
-    tail: Option<Tail>,
+struct RunFollower {
+    app: Arc<AppState>,
+    tail: Option<EventFileTail>,
     #[expect(dead_code, reason = "held, not looked at")]
-    seat: Seat,
+    seat: ConcurrencyPermit,
 }
 
-impl Following {
+impl RunFollower {
     /// The next bytes, and whether more will come.
     async fn next(&mut self) -> (Bytes, bool) {
         for _ in 0..QUIET {
@@ -93,6 +94,7 @@ impl Following {
             if !text.is_empty() {
                 return (Bytes::from(text), true);
             }
+            // The file may be written by another process, and its end of life is a lock that goes: neither tells.
             tokio::time::sleep(LOOK).await;
         }
         if self.tail.is_none() {
@@ -103,7 +105,7 @@ impl Following {
 }
 
 /// The file of events, as far as it was read.
-struct Tail {
+struct EventFileTail {
     events: PathBuf,
     run: PathBuf,
     read: u64,
@@ -112,7 +114,7 @@ struct Tail {
     after: u64,
 }
 
-impl Tail {
+impl EventFileTail {
     fn is_over(&self) -> bool {
         let folder = RunFolder::open(self.run.clone());
         folder.record().map_or(true, |record| record.finished) || !folder.is_alive()

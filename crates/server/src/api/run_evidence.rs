@@ -13,10 +13,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::run_files::plain;
-use super::runs::{Artifact, blocking, folder};
-use crate::app::App;
-use crate::guard::User;
-use crate::problem::{Answer, Problem};
+use super::runs::{RunFile, blocking, folder};
+use crate::app::AppState;
+use crate::guard::RequestUser;
+use crate::problem::{ApiProblem, ApiResult};
 
 /// Most of a file that is shown: its end, which says how it went.
 const SHOWN: usize = 256 << 10;
@@ -27,7 +27,7 @@ const MOST_FILES: usize = 500;
 
 /// A file of a run's evidence, as far as it is shown.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(crate) struct Evidence {
+pub(crate) struct EvidenceText {
     /// The end of the file, in whole lines where it has such.
     text: String,
     /// How long the file is.
@@ -39,34 +39,34 @@ pub(crate) struct Evidence {
 /// Gives the end of a file of a run's evidence, by its name in `evidence` of the run.
 #[utoipa::path(get, path = "/api/runs/{id}/evidence/{path}", tag = "runs",
     params(("id" = String, Path), ("path" = String, Path)),
-    responses((status = 200, body = Evidence), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = EvidenceText), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn show(
-    State(app): State<Arc<App>>,
-    _user: User,
+    State(app): State<Arc<AppState>>,
+    _user: RequestUser,
     Path((id, path)): Path<(String, String)>,
-) -> Answer<Json<Evidence>> {
+) -> ApiResult<Json<EvidenceText>> {
     let (folder, _) = folder(&app, &id).await?;
     let redactor = app.redactor.clone();
     let read = blocking(move || end_of(&find(folder.path(), &path)?, &redactor)).await?;
-    read.map(Json).ok_or_else(|| Problem::not_found("file"))
+    read.map(Json).ok_or_else(|| ApiProblem::not_found("file"))
 }
 
 /// The files of a run's evidence and of its steps', which are named `steps/RUN/FILE`.
-pub(super) fn list(run: &FsPath) -> Vec<Artifact> {
+pub(super) fn list(run: &FsPath) -> Vec<RunFile> {
     let mut all = Vec::new();
     gather(run, "", &mut all);
     all.sort_by(|a, b| a.path.cmp(&b.path));
     all
 }
 
-fn gather(run: &FsPath, before: &str, all: &mut Vec<Artifact>) {
+fn gather(run: &FsPath, before: &str, all: &mut Vec<RunFile>) {
     for entry in read_dir(run.join("evidence")).into_iter().flatten().flatten() {
         let name = entry.file_name().into_string().ok().filter(|name| is_shown(name));
         let meta = entry.metadata().ok().filter(|meta| meta.is_file());
         if let (Some(name), Some(meta)) = (name, meta)
             && all.len() < MOST_FILES
         {
-            all.push(Artifact { path: format!("{before}{name}"), bytes: meta.len() });
+            all.push(RunFile { path: format!("{before}{name}"), bytes: meta.len() });
         }
     }
     for (id, step) in steps(run) {
@@ -101,16 +101,20 @@ fn is_shown(name: &str) -> bool {
     one && !name.contains('\0') && !name.to_ascii_lowercase().ends_with(".patch")
 }
 
-fn end_of(at: &FsPath, redactor: &Redactor) -> Option<Evidence> {
+fn end_of(at: &FsPath, redactor: &Redactor) -> Option<EvidenceText> {
     let (mut file, bytes) = plain(at)?;
     let most = (SHOWN + BEFORE) as u64;
     file.seek(SeekFrom::Start(bytes.saturating_sub(most))).ok()?;
     let clean = redactor.redact(&read(file, bytes.min(most))?);
     if bytes <= SHOWN as u64 {
-        return Some(Evidence { text: String::from_utf8_lossy(&clean).into_owned(), bytes, cut: 0 });
+        return Some(EvidenceText { text: String::from_utf8_lossy(&clean).into_owned(), bytes, cut: 0 });
     }
     let text = whole_lines(&clean[clean.len().saturating_sub(SHOWN)..]);
-    Some(Evidence { text: String::from_utf8_lossy(text).into_owned(), bytes, cut: bytes - text.len() as u64 })
+    Some(EvidenceText {
+        text: String::from_utf8_lossy(text).into_owned(),
+        bytes,
+        cut: bytes - text.len() as u64,
+    })
 }
 
 fn read(file: File, most: u64) -> Option<Vec<u8>> {

@@ -14,9 +14,9 @@ use futures_util::stream;
 use rustix::fs::{Mode, OFlags};
 
 use super::runs::{blocking, folder};
-use crate::app::App;
-use crate::guard::User;
-use crate::problem::{Answer, Problem};
+use crate::app::AppState;
+use crate::guard::RequestUser;
+use crate::problem::{ApiProblem, ApiResult};
 
 /// Largest file of a run that is shown.
 const MOST_BYTES: u64 = 16 << 20;
@@ -26,14 +26,14 @@ const PIECE: usize = 64 << 10;
 /// Gives an artifact of a run; while it waits at a gate, also what is decided about there, by its name in `gate.files`.
 #[utoipa::path(get, path = "/api/runs/{id}/files/{path}", tag = "runs",
     params(("id" = String, Path), ("path" = String, Path)),
-    responses((status = 200, body = String), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = String), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn file(
-    State(app): State<Arc<App>>,
-    _user: User,
+    State(app): State<Arc<AppState>>,
+    _user: RequestUser,
     Path((id, path)): Path<(String, String)>,
-) -> Answer<Response> {
+) -> ApiResult<Response> {
     let (folder, summary) = folder(&app, &id).await?;
-    let missing = || Problem::not_found("file");
+    let missing = || ApiProblem::not_found("file");
     let asked = app.runs.find(&summary.record.id).and_then(|going| going.gate_files().remove(&path));
     let relative = PathBuf::from(&path);
     let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));

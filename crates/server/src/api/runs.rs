@@ -8,23 +8,23 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use holon_core::ids::RunId;
 use holon_core::spec::Spec;
-use holon_flow::{Answer as Word, GateMode};
+use holon_flow::{GateAnswer, GateMode};
 use holon_host::effect::SETTINGS;
-use holon_host::store::{RunFolder, Store as RunStore, Summary};
-use holon_host::{GivenSpec, RunRequest};
+use holon_host::store::{RunFolder, RunStore, StoredRunSummary};
+use holon_host::{RunRequest, SourcedSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Asked, Body};
+use super::extract::{JsonBody, QueryPart};
 use super::run_evidence;
 use super::shapes::word;
 use super::threads::checked_workspace;
-use crate::app::App;
-use crate::guard::User;
-use crate::problem::{Answer, Problem};
+use crate::app::AppState;
+use crate::guard::RequestUser;
+use crate::problem::{ApiProblem, ApiResult};
 use crate::runs;
-use crate::setup::Minds;
+use crate::setup::ReplySource;
 
 /// A run to be started.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -49,32 +49,32 @@ pub(crate) struct NewRun {
 
 /// A run that was started.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Started {
+pub(crate) struct StartedRun {
     id: String,
 }
 
 /// Starts a run.
 #[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = NewRun,
-    responses((status = 202, body = Started), (status = "4XX", body = Problem)))]
+    responses((status = 202, body = StartedRun), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn create(
-    State(app): State<Arc<App>>,
-    user: User,
-    Body(wanted): Body<NewRun>,
-) -> Answer<(StatusCode, Json<Started>)> {
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
+    JsonBody(wanted): JsonBody<NewRun>,
+) -> ApiResult<(StatusCode, Json<StartedRun>)> {
     let gates: GateMode = match wanted.gate.as_deref() {
         None => GateMode::Ask,
-        Some(text) => text.parse().map_err(Problem::invalid)?,
+        Some(text) => text.parse().map_err(ApiProblem::invalid)?,
     };
     let asked = asked(wanted)?;
     let request = request(&app, asked, gates)?;
     let id = runs::start(&app, &user.0, request, gates).await?;
     let audit = app.audit(&user.0, "run_started", None, json!({"run": id}));
     app.store.write(vec![audit]).await?;
-    Ok((StatusCode::ACCEPTED, Json(Started { id: id.to_string() })))
+    Ok((StatusCode::ACCEPTED, Json(StartedRun { id: id.to_string() })))
 }
 
 /// What a client asked for, before the server adds what is its own.
-struct AskedRun {
+struct RequestedRun {
     request: RunRequest,
     spec: Option<Spec>,
     workspace: String,
@@ -82,7 +82,7 @@ struct AskedRun {
 
 /// Only what a client may choose: no paths of the machine but the workspace, nothing that weakens walls or checks. Whatever
 /// else it sends is refused by name.
-fn asked(wanted: NewRun) -> Answer<AskedRun> {
+fn asked(wanted: NewRun) -> ApiResult<RequestedRun> {
     let mut request = RunRequest { mode: wanted.mode, agent: wanted.agent, ..RunRequest::default() };
     let (mut goal, mut workspace) = (wanted.goal, wanted.workspace);
     request.model = wanted.model;
@@ -99,35 +99,35 @@ fn asked(wanted: NewRun) -> Answer<AskedRun> {
         .as_deref()
         .is_some_and(|agent| agent.contains(['/', '\\', '\0']) || agent.starts_with('.'))
     {
-        return Err(Problem::invalid("`agent` must be a known name"));
+        return Err(ApiProblem::invalid("`agent` must be a known name"));
     }
-    let workspace = workspace.ok_or_else(|| Problem::invalid("`workspace` is missing"))?;
+    let workspace = workspace.ok_or_else(|| ApiProblem::invalid("`workspace` is missing"))?;
     if goal.as_deref().is_none_or(|goal| goal.trim().is_empty()) {
-        return Err(Problem::invalid("`goal` is missing"));
+        return Err(ApiProblem::invalid("`goal` is missing"));
     }
     request.goal = goal;
-    Ok(AskedRun { request, spec, workspace })
+    Ok(RequestedRun { request, spec, workspace })
 }
 
 /// A spec as a client may send it: every key is known, and none reaches for the server.
-fn sent_spec(value: &Value, goal: Option<&str>) -> Answer<Spec> {
+fn sent_spec(value: &Value, goal: Option<&str>) -> ApiResult<Spec> {
     let mut value = value.clone();
     // The goal may stand beside the spec.
     if let (Some(keys), Some(goal)) = (value.as_object_mut(), goal) {
         keys.entry("goal").or_insert_with(|| json!(goal));
     }
     let (spec, unknown) = holon_core::spec::parse(&value.to_string(), "spec")
-        .map_err(|error| Problem::invalid(error.to_string()))?;
+        .map_err(|error| ApiProblem::invalid(error.to_string()))?;
     if let Some(first) = unknown.first() {
         let message = first.message.replace(" is ignored", " of the spec is not known here");
-        return Err(Problem::invalid(message));
+        return Err(ApiProblem::invalid(message));
     }
     for setting in SETTINGS {
         let (Some(key), Some(reason)) = (setting.key, setting.over_http) else { continue };
         let found = value.pointer(&format!("/{}", key.replace('.', "/")));
         if found.is_some_and(|found| !found.is_null() && found.as_array().is_none_or(|list| !list.is_empty()))
         {
-            return Err(Problem::invalid(format!("`{key}` of the spec is refused: {reason}")));
+            return Err(ApiProblem::invalid(format!("`{key}` of the spec is refused: {reason}")));
         }
     }
     let in_file =
@@ -138,36 +138,36 @@ fn sent_spec(value: &Value, goal: Option<&str>) -> Answer<Spec> {
              schema itself",
             artifact.path
         );
-        return Err(Problem::invalid(message));
+        return Err(ApiProblem::invalid(message));
     }
     Ok(spec)
 }
 
 /// The request as this server carries it out.
-fn request(app: &App, asked: AskedRun, gates: GateMode) -> Answer<RunRequest> {
-    let AskedRun { mut request, spec, workspace } = asked;
+fn request(app: &AppState, asked: RequestedRun, gates: GateMode) -> ApiResult<RunRequest> {
+    let RequestedRun { mut request, spec, workspace } = asked;
     let mode = request.mode.as_deref().unwrap_or("execute");
     let has_gates = holon_flow::builtin::find(mode).is_ok_and(|flow| flow.is_some());
     if !has_gates && gates != GateMode::Ask {
         let message = format!("`gate` is for modes of several steps, and {mode} is none");
-        return Err(Problem::invalid(message));
+        return Err(ApiProblem::invalid(message));
     }
     // What the server was started with counts for its own agent; others have their own ways to a model.
-    if let Minds::Network { provider, model, .. } = &app.setup.minds
+    if let ReplySource::Network { provider, model, .. } = &app.setup.minds
         && request.agent.as_deref().is_none_or(|agent| agent == "native")
     {
         request.provider.clone_from(provider);
         request.model = request.model.or_else(|| model.clone());
     }
     let workspace = checked_workspace(app, &workspace)?;
-    request.given_spec = spec.map(|spec| GivenSpec::sent(spec, &workspace));
+    request.given_spec = spec.map(|spec| SourcedSpec::sent(spec, &workspace));
     request.workspace = Some(workspace);
     Ok(request)
 }
 
 /// A run.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Run {
+pub(crate) struct RunInfo {
     id: String,
     workspace: String,
     mode: String,
@@ -185,29 +185,29 @@ pub(crate) struct Run {
     #[schema(value_type = Option<Object>)]
     manifest: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    artifacts: Option<Vec<Artifact>>,
+    artifacts: Option<Vec<RunFile>>,
     /// What it left besides: what the agent and the checks printed, also those of its steps.
     #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<Vec<Artifact>>,
+    evidence: Option<Vec<RunFile>>,
 }
 
 /// A file of a run.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Artifact {
+pub(crate) struct RunFile {
     pub(super) path: String,
     pub(super) bytes: u64,
 }
 
 /// Runs.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Listed {
-    runs: Vec<Run>,
+pub(crate) struct RunList {
+    runs: Vec<RunInfo>,
 }
 
 /// How many.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct RunsQuery {
     /// At most so many, 50 unless told.
     limit: Option<u32>,
     /// Of this workspace only.
@@ -215,13 +215,13 @@ pub(crate) struct Which {
 }
 
 /// Lists runs of the workspaces below the server's roots, newest first.
-#[utoipa::path(get, path = "/api/runs", tag = "runs", params(Which),
-    responses((status = 200, body = Listed), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/api/runs", tag = "runs", params(RunsQuery),
+    responses((status = 200, body = RunList), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn list(
-    State(app): State<Arc<App>>,
-    _user: User,
-    Asked(which): Asked<Which>,
-) -> Answer<Json<Listed>> {
+    State(app): State<Arc<AppState>>,
+    _user: RequestUser,
+    QueryPart(which): QueryPart<RunsQuery>,
+) -> ApiResult<Json<RunList>> {
     let limit = which.limit.unwrap_or(50).clamp(1, 500) as usize;
     let only = which.workspace.as_deref().map(|text| checked_workspace(&app, text)).transpose()?;
     let shared = Arc::clone(&app);
@@ -229,10 +229,10 @@ pub(crate) async fn list(
     all.sort_by(|a, b| b.record.started_at.cmp(&a.record.started_at));
     all.truncate(limit);
     let runs = all.into_iter().map(|summary| run(&app, summary)).collect();
-    Ok(Json(Listed { runs }))
+    Ok(Json(RunList { runs }))
 }
 
-fn all_runs(app: &App, only: Option<&FsPath>) -> Vec<Summary> {
+fn all_runs(app: &AppState, only: Option<&FsPath>) -> Vec<StoredRunSummary> {
     let mut folders: Vec<PathBuf> = Vec::new();
     match only {
         Some(workspace) => folders.push(app.setup.places.runs_of(workspace)),
@@ -245,19 +245,19 @@ fn all_runs(app: &App, only: Option<&FsPath>) -> Vec<Summary> {
     summaries.filter(|summary| visible(app, &summary.record.workspace)).collect()
 }
 
-fn visible(app: &App, workspace: &FsPath) -> bool {
+fn visible(app: &AppState, workspace: &FsPath) -> bool {
     app.is_below_a_root(workspace)
 }
 
-fn run(app: &App, summary: Summary) -> Run {
-    let Summary { record, manifest, alive } = summary;
+fn run(app: &AppState, summary: StoredRunSummary) -> RunInfo {
+    let StoredRunSummary { record, manifest, alive } = summary;
     let gate = app.runs.find(&record.id).and_then(|going| going.gate());
     let state = match (&gate, alive) {
         (Some(_), _) => "gate",
         (None, true) => "running",
         (None, false) => "finished",
     };
-    Run {
+    RunInfo {
         id: record.id.to_string(),
         workspace: record.workspace.to_string_lossy().into_owned(),
         mode: record.mode,
@@ -275,8 +275,8 @@ fn run(app: &App, summary: Summary) -> Run {
 }
 
 /// The folder of a run in one of the workspaces that may be seen.
-pub(super) async fn folder(app: &Arc<App>, id: &str) -> Answer<(RunFolder, Summary)> {
-    let missing = || Problem::not_found("run");
+pub(super) async fn folder(app: &Arc<AppState>, id: &str) -> ApiResult<(RunFolder, StoredRunSummary)> {
+    let missing = || ApiProblem::not_found("run");
     let id: RunId = id.parse().map_err(|_| missing())?;
     let shared = Arc::clone(app);
     let found = blocking(move || {
@@ -287,7 +287,7 @@ pub(super) async fn folder(app: &Arc<App>, id: &str) -> Answer<(RunFolder, Summa
         let record = folder.record().ok().filter(|record| visible(&shared, &record.workspace))?;
         let alive = !record.finished && folder.is_alive();
         let manifest = folder.manifest();
-        Some((folder, Summary { alive, manifest, record }))
+        Some((folder, StoredRunSummary { alive, manifest, record }))
     })
     .await?;
     found.ok_or_else(missing)
@@ -295,33 +295,33 @@ pub(super) async fn folder(app: &Arc<App>, id: &str) -> Answer<(RunFolder, Summa
 
 /// Shows a run with its manifest and the names of its artifacts and its evidence.
 #[utoipa::path(get, path = "/api/runs/{id}", tag = "runs", params(("id" = String, Path)),
-    responses((status = 200, body = Run), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = RunInfo), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn show(
-    State(app): State<Arc<App>>,
-    _user: User,
+    State(app): State<Arc<AppState>>,
+    _user: RequestUser,
     Path(id): Path<String>,
-) -> Answer<Json<Run>> {
+) -> ApiResult<Json<RunInfo>> {
     let (folder, summary) = folder(&app, &id).await?;
     let manifest = summary.manifest.as_ref().and_then(|manifest| serde_json::to_value(manifest).ok());
     let own = std::fs::read_dir(folder.output()).into_iter().flatten().flatten().filter_map(|entry| {
         let meta = entry.metadata().ok().filter(|meta| meta.is_file())?;
-        Some(Artifact { path: entry.file_name().into_string().ok()?, bytes: meta.len() })
+        Some(RunFile { path: entry.file_name().into_string().ok()?, bytes: meta.len() })
     });
     // Whoever is asked at a gate must be able to see what about.
     let asked = app.runs.find(&summary.record.id).map(|going| going.gate_files()).unwrap_or_default();
     let asked = asked.into_iter().filter_map(|(path, at)| {
         let bytes = at.symlink_metadata().ok().filter(|meta| meta.is_file())?.len();
-        Some(Artifact { path, bytes })
+        Some(RunFile { path, bytes })
     });
     let artifacts = asked.chain(own).collect();
     let evidence = blocking(move || run_evidence::list(folder.path())).await?;
-    Ok(Json(Run { manifest, artifacts: Some(artifacts), evidence: Some(evidence), ..run(&app, summary) }))
+    Ok(Json(RunInfo { manifest, artifacts: Some(artifacts), evidence: Some(evidence), ..run(&app, summary) }))
 }
 
 /// A word at a gate.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct GateWord {
+pub(crate) struct GateReply {
     /// `approve` or `reject`.
     decision: String,
     /// What the next step shall know.
@@ -329,25 +329,25 @@ pub(crate) struct GateWord {
 }
 
 /// Answers at the gate a run waits at.
-#[utoipa::path(post, path = "/api/runs/{id}/gate", tag = "runs", request_body = GateWord, params(("id" = String, Path)),
-    responses((status = 202), (status = "4XX", body = Problem)))]
+#[utoipa::path(post, path = "/api/runs/{id}/gate", tag = "runs", request_body = GateReply, params(("id" = String, Path)),
+    responses((status = 202), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn gate(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-    Body(given): Body<GateWord>,
-) -> Answer<StatusCode> {
-    let closed = || Problem::conflict("no_gate", "that run waits at no gate");
-    let id: RunId = id.parse().map_err(|_| Problem::not_found("run"))?;
+    JsonBody(given): JsonBody<GateReply>,
+) -> ApiResult<StatusCode> {
+    let closed = || ApiProblem::conflict("no_gate", "that run waits at no gate");
+    let id: RunId = id.parse().map_err(|_| ApiProblem::not_found("run"))?;
     let going = app.runs.find(&id).filter(|going| going.user == user.0 && visible(&app, &going.workspace));
     let Some(going) = going else {
         folder(&app, id.as_str()).await?;
         return Err(closed());
     };
     let word = match given.decision.as_str() {
-        "approve" => Word::Go { comment: given.comment.clone() },
-        "reject" => Word::Stop,
-        _ => return Err(Problem::invalid("`decision` must be approve or reject")),
+        "approve" => GateAnswer::Go { comment: given.comment.clone() },
+        "reject" => GateAnswer::Stop,
+        _ => return Err(ApiProblem::invalid("`decision` must be approve or reject")),
     };
     if !going.answer(word) {
         return Err(closed());
@@ -359,14 +359,14 @@ pub(crate) async fn gate(
 
 /// Stops a run that is under way.
 #[utoipa::path(post, path = "/api/runs/{id}/cancel", tag = "runs", params(("id" = String, Path)),
-    responses((status = 202), (status = "4XX", body = Problem)))]
+    responses((status = 202), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn stop(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
-    let over = || Problem::conflict("not_running", "that run is not under way here");
-    let id: RunId = id.parse().map_err(|_| Problem::not_found("run"))?;
+) -> ApiResult<StatusCode> {
+    let over = || ApiProblem::conflict("not_running", "that run is not under way here");
+    let id: RunId = id.parse().map_err(|_| ApiProblem::not_found("run"))?;
     let Some(going) = app.runs.find(&id).filter(|going| going.user == user.0) else {
         folder(&app, id.as_str()).await?;
         return Err(over());
@@ -376,8 +376,8 @@ pub(crate) async fn stop(
     Ok(StatusCode::ACCEPTED)
 }
 
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|e| Problem::internal(e.to_string()))
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|e| ApiProblem::internal(e.to_string()))
 }
 
 #[cfg(test)]

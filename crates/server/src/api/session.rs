@@ -8,9 +8,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::App;
-use crate::guard::User;
-use crate::problem::{Answer, Problem};
+use crate::app::AppState;
+use crate::guard::RequestUser;
+use crate::problem::{ApiProblem, ApiResult};
 
 /// What is ended.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -23,21 +23,21 @@ pub(crate) struct SignOut {
 
 /// Signs this browser in: a cookie that scripts cannot read stands for the token from then on.
 #[utoipa::path(post, path = "/api/session", tag = "server",
-    responses((status = 204), (status = "4XX", body = Problem)))]
-pub(crate) async fn begin(State(app): State<Arc<App>>, user: User) -> Answer<Response> {
+    responses((status = 204), (status = "4XX", body = ApiProblem)))]
+pub(crate) async fn begin(State(app): State<Arc<AppState>>, user: RequestUser) -> ApiResult<Response> {
     let cookie = app.sessions.begin(&user.0);
     Ok(with_cookie(StatusCode::NO_CONTENT, cookie))
 }
 
 /// Signs this browser out; its cookie is worth nothing from then on.
 #[utoipa::path(delete, path = "/api/session", tag = "server", params(SignOut),
-    responses((status = 204), (status = "4XX", body = Problem)))]
+    responses((status = 204), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn end(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     headers: HeaderMap,
     Query(what): Query<SignOut>,
-) -> Answer<Response> {
+) -> ApiResult<Response> {
     let everywhere = what.everywhere.then_some(user.0.as_str());
     Ok(with_cookie(StatusCode::NO_CONTENT, app.sessions.end(&headers, everywhere)))
 }
@@ -51,7 +51,7 @@ fn with_cookie(status: StatusCode, cookie: Option<HeaderValue>) -> Response {
 }
 
 /// What an address with a token or a ticket leads to: the page, signed in, and the address without it.
-pub(crate) fn entrance(app: &App, query: &str) -> Option<Response> {
+pub(crate) fn entrance(app: &AppState, query: &str) -> Option<Response> {
     let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
     let user = match (value("token"), value("ticket")) {
         (Some(token), _) => app.tokens.owner(token),

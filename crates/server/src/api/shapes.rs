@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holon_core::manifest::Usage;
+use holon_core::manifest::UsageTotals;
 use holon_store as store;
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 /// A chat.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Thread {
+pub(crate) struct ChatThread {
     /// Its name.
     id: String,
     /// The folder it is about.
@@ -40,15 +40,15 @@ pub(crate) struct Thread {
     #[schema(value_type = Option<Object>)]
     interrupt: Option<Value>,
     /// Tokens and money so far.
-    usage: Spent,
+    usage: SpentUsage,
     /// The turns, where one thread was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    turns: Option<Vec<Turn>>,
+    turns: Option<Vec<ChatTurn>>,
 }
 
 /// Tokens and money.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Spent {
+pub(crate) struct SpentUsage {
     input: u64,
     cached: u64,
     output: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Spent {
 
 /// One message of a person, and what came of it.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Turn {
+pub(crate) struct ChatTurn {
     number: u64,
     mode: String,
     message: String,
@@ -74,11 +74,11 @@ pub(crate) struct Turn {
     applied: bool,
 }
 
-impl Thread {
+impl ChatThread {
     pub(crate) fn new(
-        thread: store::Thread,
+        thread: store::StoredThread,
         interrupt: Option<store::InterruptRow>,
-        turns: Option<Vec<store::Turn>>,
+        turns: Option<Vec<store::StoredTurn>>,
     ) -> Self {
         let tools = thread.tools.iter().map(|(name, verdict)| (name.clone(), word(verdict).into())).collect();
         Self {
@@ -96,20 +96,20 @@ impl Thread {
             tools,
             interrupt: interrupt.and_then(|row| serde_json::from_str(&row.body).ok()),
             usage: thread.usage.into(),
-            turns: turns.map(|turns| turns.into_iter().map(Turn::from).collect()),
+            turns: turns.map(|turns| turns.into_iter().map(ChatTurn::from).collect()),
         }
     }
 }
 
-impl From<Usage> for Spent {
-    fn from(usage: Usage) -> Self {
-        let Usage { input, cached, output, reasoning, cost_usd } = usage;
+impl From<UsageTotals> for SpentUsage {
+    fn from(usage: UsageTotals) -> Self {
+        let UsageTotals { input, cached, output, reasoning, cost_usd } = usage;
         Self { input, cached, output, reasoning, cost_usd }
     }
 }
 
-impl From<store::Turn> for Turn {
-    fn from(turn: store::Turn) -> Self {
+impl From<store::StoredTurn> for ChatTurn {
+    fn from(turn: store::StoredTurn) -> Self {
         Self {
             number: turn.number,
             mode: turn.mode,

@@ -11,37 +11,37 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::Asked;
-use crate::app::App;
-use crate::guard::User;
-use crate::problem::{Answer, Problem};
+use super::extract::QueryPart;
+use crate::app::AppState;
+use crate::guard::RequestUser;
+use crate::problem::{ApiProblem, ApiResult};
 
 /// Whether somebody will hear it.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Taken {
+pub(crate) struct TakeoverResult {
     asked: bool,
 }
 
 /// Asks the supervisor to take over in the turn under way.
 #[utoipa::path(post, path = "/api/threads/{id}/takeover", tag = "supervisor", params(("id" = String, Path)),
-    responses((status = 202, body = Taken), (status = "4XX", body = Problem)))]
+    responses((status = 202, body = TakeoverResult), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn takeover(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-) -> Answer<(StatusCode, Json<Taken>)> {
+) -> ApiResult<(StatusCode, Json<TakeoverResult>)> {
     let thread = app.thread(&user, &id).await?;
     let asked = app.lives.find(&thread.id).is_some_and(|live| live.take_over(&user.0));
     let audit =
         app.audit(&user.0, "takeover_asked", Some((&thread.id, thread.turns)), json!({"heard": asked}));
     app.store.write(vec![audit]).await?;
-    Ok((StatusCode::ACCEPTED, Json(Taken { asked })))
+    Ok((StatusCode::ACCEPTED, Json(TakeoverResult { asked })))
 }
 
 /// Which records.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct RecordsQuery {
     /// Of the last so many days, 7 unless told.
     days: Option<u32>,
     /// Of this kind only, e.g. `switch`.
@@ -56,20 +56,20 @@ pub(crate) struct Which {
 
 /// Records of the supervisor.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Records {
+pub(crate) struct SupervisorRecords {
     /// Newest first: `{thread, seq, at, record}`.
     #[schema(value_type = Vec<Object>)]
     events: Vec<Value>,
 }
 
 /// Lists what the supervisor decided.
-#[utoipa::path(get, path = "/api/supervisor/events", tag = "supervisor", params(Which),
-    responses((status = 200, body = Records), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/api/supervisor/events", tag = "supervisor", params(RecordsQuery),
+    responses((status = 200, body = SupervisorRecords), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn events(
-    State(app): State<Arc<App>>,
-    user: User,
-    Asked(which): Asked<Which>,
-) -> Answer<Response> {
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
+    QueryPart(which): QueryPart<RecordsQuery>,
+) -> ApiResult<Response> {
     let limit = which.limit.unwrap_or(200).clamp(1, 1000) as usize;
     let days = i64::from(which.days.unwrap_or(7).min(36_500));
     let since = jiff::Timestamp::from_second((jiff::Timestamp::now().as_second() - days * 86_400).max(0))
@@ -77,7 +77,7 @@ pub(crate) async fn events(
         .unwrap_or_default();
     let thread: Option<ThreadId> = match which.thread.as_deref() {
         None => None,
-        Some(text) => Some(text.parse().map_err(|_| Problem::bad_request("`thread` is no id"))?),
+        Some(text) => Some(text.parse().map_err(|_| ApiProblem::bad_request("`thread` is no id"))?),
     };
     let rows = app
         .store
@@ -97,5 +97,5 @@ pub(crate) async fn events(
         let text: String = events.iter().map(|e| line(e) + "\n").collect();
         return Ok(([("content-type", "text/plain; charset=utf-8")], text).into_response());
     }
-    Ok(Json(Records { events }).into_response())
+    Ok(Json(SupervisorRecords { events }).into_response())
 }

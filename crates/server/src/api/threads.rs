@@ -13,11 +13,11 @@ use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
 use super::changes::alone;
-use super::extract::{Asked, Body};
-use super::shapes::Thread;
-use crate::app::{App, fresh};
-use crate::guard::User;
-use crate::problem::{Answer, Problem};
+use super::extract::{JsonBody, QueryPart};
+use super::shapes::ChatThread;
+use crate::app::{AppState, fresh};
+use crate::guard::RequestUser;
+use crate::problem::{ApiProblem, ApiResult};
 
 /// A thread to be made.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -33,24 +33,24 @@ pub(crate) struct NewThread {
 
 /// Makes a thread.
 #[utoipa::path(post, path = "/api/threads", tag = "threads", request_body = NewThread,
-    responses((status = 201, body = Thread), (status = "4XX", body = Problem)))]
+    responses((status = 201, body = ChatThread), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn create(
-    State(app): State<Arc<App>>,
-    user: User,
-    Body(wanted): Body<NewThread>,
-) -> Answer<(StatusCode, Json<Thread>)> {
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
+    JsonBody(wanted): JsonBody<NewThread>,
+) -> ApiResult<(StatusCode, Json<ChatThread>)> {
     let workspace = checked_workspace(&app, &wanted.workspace)?;
     let agent = wanted.agent.unwrap_or_else(|| "native".to_owned());
     if agent != "native" {
-        return Err(Problem::invalid(format!("`{agent}` cannot chat yet"))
+        return Err(ApiProblem::invalid(format!("`{agent}` cannot chat yet"))
             .with_hint("leave `agent` out, or start a run with it"));
     }
     if wanted.model.as_ref().is_some_and(|model| model.len() > 200 || model.contains(char::is_control)) {
-        return Err(Problem::invalid("that is no name of a model"));
+        return Err(ApiProblem::invalid("that is no name of a model"));
     }
     let at = now();
-    let id = fresh("t").parse().map_err(|_| Problem::internal("an id could not be made"))?;
-    let thread = store::Thread {
+    let id = fresh("t").parse().map_err(|_| ApiProblem::internal("an id could not be made"))?;
+    let thread = store::StoredThread {
         id,
         user: user.0.clone(),
         workspace: workspace.to_string_lossy().into_owned(),
@@ -68,34 +68,34 @@ pub(crate) async fn create(
     };
     let audit =
         app.audit(&user.0, "thread_created", Some((&thread.id, 0)), json!({"workspace": thread.workspace}));
-    app.store.write(vec![store::Write::NewThread(Box::new(thread.clone())), audit]).await?;
-    Ok((StatusCode::CREATED, Json(Thread::new(thread, None, None))))
+    app.store.write(vec![store::StoreWrite::NewThread(Box::new(thread.clone())), audit]).await?;
+    Ok((StatusCode::CREATED, Json(ChatThread::new(thread, None, None))))
 }
 
 /// A folder that may be worked on: it exists, and lies below one of the roots.
-pub(crate) fn checked_workspace(app: &App, given: &str) -> Answer<PathBuf> {
+pub(crate) fn checked_workspace(app: &AppState, given: &str) -> ApiResult<PathBuf> {
     let path = FsPath::new(given);
     if !path.is_absolute() || given.contains('\0') {
-        return Err(Problem::invalid("`workspace` must be an absolute path"));
+        return Err(ApiProblem::invalid("`workspace` must be an absolute path"));
     }
     let path = path.canonicalize().map_err(|_| {
         // Whether a folder exists elsewhere is nobody's business, also when a link leads there.
         let above = path.ancestors().find_map(|above| above.canonicalize().ok());
         let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
         match plain && above.is_some_and(|above| app.is_below_a_root(&above)) {
-            true => Problem::invalid(format!("there is no folder {given}"))
+            true => ApiProblem::invalid(format!("there is no folder {given}"))
                 .with_hint("make it first, or choose another one"),
-            false => Problem::outside(),
+            false => ApiProblem::outside(),
         }
     })?;
     if !app.is_below_a_root(&path) || path.to_str().is_none() {
-        return Err(Problem::outside());
+        return Err(ApiProblem::outside());
     }
     if !path.is_dir() {
-        return Err(Problem::invalid("`workspace` must be a folder"));
+        return Err(ApiProblem::invalid("`workspace` must be a folder"));
     }
     if app.setup.places.state.starts_with(&path) {
-        return Err(Problem::invalid("Holon keeps its own files below that folder")
+        return Err(ApiProblem::invalid("Holon keeps its own files below that folder")
             .with_hint("choose a folder below it, or set XDG_STATE_HOME to one outside of it"));
     }
     Ok(path)
@@ -104,7 +104,7 @@ pub(crate) fn checked_workspace(app: &App, given: &str) -> Answer<PathBuf> {
 /// Which threads to list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Page {
+pub(crate) struct ThreadsQuery {
     /// At most so many, 50 unless told.
     limit: Option<u32>,
     /// The `next` of the page before.
@@ -113,26 +113,26 @@ pub(crate) struct Page {
 
 /// A page of threads.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Threads {
-    threads: Vec<Thread>,
+pub(crate) struct ThreadList {
+    threads: Vec<ChatThread>,
     /// Where the next page begins.
     next: Option<String>,
 }
 
 /// Lists threads, those with the latest activity first.
-#[utoipa::path(get, path = "/api/threads", tag = "threads", params(Page),
-    responses((status = 200, body = Threads), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/api/threads", tag = "threads", params(ThreadsQuery),
+    responses((status = 200, body = ThreadList), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn list(
-    State(app): State<Arc<App>>,
-    user: User,
-    Asked(page): Asked<Page>,
-) -> Answer<Json<Threads>> {
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
+    QueryPart(page): QueryPart<ThreadsQuery>,
+) -> ApiResult<Json<ThreadList>> {
     let limit = page.limit.unwrap_or(50).clamp(1, 200) as usize;
     let cursor = match page.before.as_deref() {
         None => None,
         Some(text) => {
             let (at, id) =
-                text.split_once('_').ok_or_else(|| Problem::bad_request("`before` is not a cursor"))?;
+                text.split_once('_').ok_or_else(|| ApiProblem::bad_request("`before` is not a cursor"))?;
             Some((at.to_owned(), id.to_owned()))
         }
     };
@@ -146,66 +146,66 @@ pub(crate) async fn list(
     let next = (found.len() == limit)
         .then(|| found.last().map(|last| format!("{}_{}", last.updated_at, last.id)))
         .flatten();
-    let threads = found.into_iter().map(|thread| Thread::new(thread, None, None)).collect();
-    Ok(Json(Threads { threads, next }))
+    let threads = found.into_iter().map(|thread| ChatThread::new(thread, None, None)).collect();
+    Ok(Json(ThreadList { threads, next }))
 }
 
 /// Which turns to show.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Since {
+pub(crate) struct TurnsQuery {
     /// From this number on, 1 unless told: whoever knows the earlier ones need not read them again.
     since: Option<u64>,
 }
 
 /// Shows a thread with its turns.
-#[utoipa::path(get, path = "/api/threads/{id}", tag = "threads", params(("id" = String, Path), Since),
-    responses((status = 200, body = Thread), (status = "4XX", body = Problem)))]
+#[utoipa::path(get, path = "/api/threads/{id}", tag = "threads", params(("id" = String, Path), TurnsQuery),
+    responses((status = 200, body = ChatThread), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn show(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-    Asked(Since { since }): Asked<Since>,
-) -> Answer<Json<Thread>> {
+    QueryPart(TurnsQuery { since }): QueryPart<TurnsQuery>,
+) -> ApiResult<Json<ChatThread>> {
     let thread = app.thread(&user, &id).await?;
     let (name, from) = (thread.id.clone(), since.unwrap_or(1));
     let (open, turns) = app
         .store
         .read(move |backend| Ok((backend.open_interrupt(&name)?, backend.turns(&name, from)?)))
         .await?;
-    Ok(Json(Thread::new(thread, open, Some(turns))))
+    Ok(Json(ChatThread::new(thread, open, Some(turns))))
 }
 
 /// Takes a thread away, with its snapshot and everything that was not applied.
 #[utoipa::path(delete, path = "/api/threads/{id}", tag = "threads", params(("id" = String, Path)),
-    responses((status = 204), (status = "4XX", body = Problem)))]
+    responses((status = 204), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn delete(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
+) -> ApiResult<StatusCode> {
     let thread = app.thread(&user, &id).await?;
     let _alone = alone(&app, &thread).await?;
     let audit = app.audit(&user.0, "thread_deleted", Some((&thread.id, 0)), json!({}));
-    app.store.write(vec![store::Write::DeleteThread(thread.id.clone()), audit]).await?;
+    app.store.write(vec![store::StoreWrite::DeleteThread(thread.id.clone()), audit]).await?;
     // Where there can be no folder, there is nothing to remove.
     if let Ok(folder) = app.folder(&thread) {
         tokio::task::spawn_blocking(move || folder.remove())
             .await
-            .map_err(|e| Problem::internal(e.to_string()))??;
+            .map_err(|e| ApiProblem::internal(e.to_string()))??;
     }
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// The mode switches of a thread.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Modes {
-    history: Vec<Switch>,
+pub(crate) struct ModeHistory {
+    history: Vec<ModeHistoryEntry>,
 }
 
 /// One mode switch.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Switch {
+pub(crate) struct ModeHistoryEntry {
     turn: u64,
     from: Option<String>,
     to: String,
@@ -214,17 +214,17 @@ pub(crate) struct Switch {
 
 /// Shows when a thread changed its mode.
 #[utoipa::path(get, path = "/api/threads/{id}/modes", tag = "threads", params(("id" = String, Path)),
-    responses((status = 200, body = Modes), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = ModeHistory), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn history(
-    State(app): State<Arc<App>>,
-    user: User,
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
     Path(id): Path<String>,
-) -> Answer<Json<Modes>> {
+) -> ApiResult<Json<ModeHistory>> {
     let thread = app.thread(&user, &id).await?;
     let switches = app.store.read(move |backend| backend.modes(&thread.id)).await?;
     let history = switches
         .into_iter()
-        .map(|switch| Switch { turn: switch.turn, from: switch.from, to: switch.to, at: switch.at })
+        .map(|switch| ModeHistoryEntry { turn: switch.turn, from: switch.from, to: switch.to, at: switch.at })
         .collect();
-    Ok(Json(Modes { history }))
+    Ok(Json(ModeHistory { history }))
 }

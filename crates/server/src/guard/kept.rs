@@ -48,7 +48,7 @@ impl TokenFileError {
                 "check the file and its folder; `holon serve --new-token` makes another token"
             }
             Self::Shared { .. } => {
-                "who could read it may know what is in it: make new tokens, and give the file mode 0600 (chmod 600)"
+                "who could read it may know the tokens in it: make new ones (`holon serve --new-token` for the server's own) and give the file mode 0600 (chmod 600)"
             }
             Self::Empty { .. } => "make another one with `holon serve --new-token`",
         }

@@ -1,27 +1,27 @@
 //! Who may come in, under which name, and how often.
 
-mod door;
+mod concurrency_limit;
+mod idle_guard;
 mod kept;
-mod lively;
 mod peer;
 mod rate;
-mod seats;
+mod request_handler;
 mod session;
 mod token;
 
-pub(crate) use door::{Indoors, enter};
+pub(crate) use concurrency_limit::{ConcurrencyLimit, ConcurrencyPermit};
+pub(crate) use idle_guard::{IdleGuardListener, PATIENCE};
 pub(crate) use kept::kept;
 pub use kept::{TokenFileError, only_its_owners};
-pub(crate) use lively::{Lively, PATIENCE};
 pub(crate) use peer::OwnUsers;
-pub(crate) use rate::Rates;
-pub(crate) use seats::{Seat, Seats};
+pub(crate) use rate::RateLimiter;
+pub(crate) use request_handler::{ViaUnixSocket, enter};
 pub(crate) use session::Sessions;
-pub(crate) use token::Tokens;
+pub(crate) use token::AccessTokens;
 
 /// Who asks; every request has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct User(pub(crate) String);
+pub(crate) struct RequestUser(pub(crate) String);
 
 /// The owner of a server that knows nobody else.
 pub(crate) const LOCAL: &str = "local";

@@ -6,19 +6,19 @@ use std::time::Instant;
 
 /// Buckets of all users.
 #[derive(Debug)]
-pub(crate) struct Rates {
+pub(crate) struct RateLimiter {
     each_second: f64,
     burst: f64,
-    buckets: Mutex<HashMap<String, Bucket>>,
+    buckets: Mutex<HashMap<String, RateBucket>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Bucket {
+struct RateBucket {
     left: f64,
     at: Instant,
 }
 
-impl Rates {
+impl RateLimiter {
     pub(crate) fn new(each_second: u32, burst: u32) -> Self {
         let buckets = Mutex::default();
         Self { each_second: f64::from(each_second.max(1)), burst: f64::from(burst.max(1)), buckets }
@@ -28,7 +28,7 @@ impl Rates {
     pub(crate) fn take(&self, user: &str, now: Instant) -> Result<(), u64> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if !buckets.contains_key(user) {
-            buckets.insert(user.to_owned(), Bucket { left: self.burst, at: now });
+            buckets.insert(user.to_owned(), RateBucket { left: self.burst, at: now });
         }
         let Some(bucket) = buckets.get_mut(user) else { return Ok(()) };
         let filled = now.saturating_duration_since(bucket.at).as_secs_f64() * self.each_second;
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_fine_and_then_it_is_so_many_a_second() {
-        let rates = Rates::new(2, 3);
+        let rates = RateLimiter::new(2, 3);
         let start = Instant::now();
         assert!((0..3).all(|_| rates.take("a", start).is_ok()));
         assert_eq!(rates.take("a", start), Err(1));

@@ -4,11 +4,11 @@ use holon_core::digest::sha256;
 
 /// Who has which token, by digest.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tokens {
+pub(crate) struct AccessTokens {
     known: Vec<(String, String)>,
 }
 
-impl Tokens {
+impl AccessTokens {
     pub(crate) fn new(tokens: &[(String, String)]) -> Self {
         Self { known: tokens.iter().map(|(user, token)| (user.clone(), sha256(token.as_bytes()))).collect() }
     }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_token_is_its_users_name() {
-        let tokens = Tokens::new(&[("ann".into(), "one".into()), ("bob".into(), "two".into())]);
+        let tokens = AccessTokens::new(&[("ann".into(), "one".into()), ("bob".into(), "two".into())]);
         let check = |header: Option<&str>, expect: Option<&str>| {
             assert_eq!(tokens.user(header).as_deref(), expect, "{header:?}");
         };
@@ -59,6 +59,10 @@ mod tests {
         check(Some("one"), None);
         check(Some("Bearer "), None);
         check(None, None);
-        assert_eq!(Tokens::default().user(Some("Bearer ")), None, "nobody comes in where nobody is known");
+        assert_eq!(
+            AccessTokens::default().user(Some("Bearer ")),
+            None,
+            "nobody comes in where nobody is known"
+        );
     }
 }

@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use holon_agent::{Ended, Limit, Reason, StopKind};
-use holon_core::manifest::Usage;
+use holon_agent::{StopKind, TurnEndReason, TurnLimit, TurnResult};
+use holon_core::manifest::UsageTotals;
 use holon_host::record::now;
-use holon_store::{StoreError, ThreadChange, ThreadState, TurnEnd, TurnState, Write};
+use holon_store::{StoreError, StoreWrite, ThreadState, ThreadUpdate, TurnState, TurnUpdate};
 use serde_json::{Value, json};
 
-use super::carry::Carry;
+use super::execution::TurnExecution;
 use super::report::REPORT;
-use crate::feed::Draft;
-use crate::problem::Problem;
+use crate::event_log::EventDraft;
+use crate::problem::ApiProblem;
 
 /// How often it is tried to store the end of a turn, and the pause between.
 const TRIES: usize = 40;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// How a turn ended, before it is stored.
-pub(crate) struct Ending {
-    how: How,
+pub(crate) struct TurnEnding {
+    how: TurnEndCause,
     changed: bool,
     /// Something to be told besides.
     trouble: Option<String>,
@@ -29,22 +29,22 @@ pub(crate) struct Ending {
     words: Option<String>,
 }
 
-enum How {
-    Ended(Box<Ended>, Option<String>),
+enum TurnEndCause {
+    Ended(Box<TurnResult>, Option<String>),
     Failed(String, String),
     /// What happened could not be written down.
     Unwritten(String, String),
     Report(String),
 }
 
-impl Ending {
+impl TurnEnding {
     /// The loop came to an end; `stopped` says which limit ended its hands.
-    pub(crate) fn of(ended: Ended, stopped: Option<String>, changed: Result<bool, String>) -> Self {
+    pub(crate) fn of(ended: TurnResult, stopped: Option<String>, changed: Result<bool, String>) -> Self {
         let (changed, trouble) = match changed {
             Ok(changed) => (changed, None),
             Err(words) => (false, Some(words)),
         };
-        let how = How::Ended(Box::new(ended), stopped);
+        let how = TurnEndCause::Ended(Box::new(ended), stopped);
         Self { changed, trouble, ..Self::plain(how) }
     }
 
@@ -53,92 +53,95 @@ impl Ending {
         Self { supervisor: Some(kept), words, ..self }
     }
 
-    fn plain(how: How) -> Self {
+    fn plain(how: TurnEndCause) -> Self {
         Self { how, changed: false, trouble: None, supervisor: None, words: None }
     }
 
     /// Nothing could be begun.
     pub(crate) fn failed_before(code: &str, message: String) -> Self {
-        Self::plain(How::Failed(code.to_owned(), message))
+        Self::plain(TurnEndCause::Failed(code.to_owned(), message))
     }
 
     /// The same, with a part of the story that could not be stored.
-    pub(crate) fn unwritten(self, why: Problem) -> Self {
+    pub(crate) fn unwritten(self, why: ApiProblem) -> Self {
         let hint = why.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
         let words = format!("the turn was stopped because it could not be stored: {}{hint}", why.message);
-        Self { how: How::Unwritten(why.code, words), ..self }
+        Self { how: TurnEndCause::Unwritten(why.code, words), ..self }
     }
 
     /// The supervisor's words.
     pub(crate) fn report(text: String) -> Self {
-        Self::plain(How::Report(text))
+        Self::plain(TurnEndCause::Report(text))
     }
 
     /// Whether something went wrong, as opposed to ending or being stopped.
     pub(crate) fn failed(&self) -> bool {
         match &self.how {
-            How::Failed(..) | How::Unwritten(..) => true,
-            How::Report(_) => false,
-            How::Ended(ended, _) => {
-                matches!(ended.reason, Reason::ModelFailed(_) | Reason::HandsGone(_) | Reason::Limit(_))
+            TurnEndCause::Failed(..) | TurnEndCause::Unwritten(..) => true,
+            TurnEndCause::Report(_) => false,
+            TurnEndCause::Ended(ended, _) => {
+                matches!(
+                    ended.reason,
+                    TurnEndReason::ModelFailed(_) | TurnEndReason::HandsGone(_) | TurnEndReason::Limit(_)
+                )
             }
         }
     }
 }
 
 /// What a turn became, and the error it is told with.
-struct Told {
+struct TurnEndState {
     state: TurnState,
     error: Option<(String, String)>,
 }
 
-fn told(carry: &Carry, how: &How) -> Told {
+fn told(carry: &TurnExecution, how: &TurnEndCause) -> TurnEndState {
     let language = carry.language;
     let error = |code: &str, words: String| Some((code.to_owned(), words));
     let (state, error) = match how {
-        How::Report(_) => (TurnState::Completed, None),
-        How::Failed(code, words) => (TurnState::Failed, error(code, words.clone())),
-        How::Unwritten(code, words) => (TurnState::Interrupted, error(code, words.clone())),
-        How::Ended(ended, stopped) => match &ended.reason {
-            Reason::Finished(_) | Reason::TextOnly => (TurnState::Completed, None),
-            Reason::Interrupted(_) => (TurnState::Waiting, None),
-            Reason::Denied { .. } => (TurnState::Denied, error("plan_mode", language.plan_mode())),
-            Reason::Limit(Limit::Rounds) => {
+        TurnEndCause::Report(_) => (TurnState::Completed, None),
+        TurnEndCause::Failed(code, words) => (TurnState::Failed, error(code, words.clone())),
+        TurnEndCause::Unwritten(code, words) => (TurnState::Interrupted, error(code, words.clone())),
+        TurnEndCause::Ended(ended, stopped) => match &ended.reason {
+            TurnEndReason::Finished(_) | TurnEndReason::TextOnly => (TurnState::Completed, None),
+            TurnEndReason::Interrupted(_) => (TurnState::Waiting, None),
+            TurnEndReason::Denied { .. } => (TurnState::Denied, error("plan_mode", language.plan_mode())),
+            TurnEndReason::Limit(TurnLimit::Rounds) => {
                 let most = carry.app.setup.limits.iterations;
                 (TurnState::Failed, error("max_iterations", language.max_iterations(most)))
             }
-            Reason::Limit(limit) => {
+            TurnEndReason::Limit(limit) => {
                 (TurnState::Failed, error("limit", format!("{} is used up", limit.name())))
             }
-            Reason::Refused(words) => (TurnState::Failed, error("refused", words.clone())),
+            TurnEndReason::Refused(words) => (TurnState::Failed, error("refused", words.clone())),
             // Nothing vouches for the work, which is for the person to judge.
-            Reason::Stopped(stop) if stop.kind == StopKind::Unverified => (TurnState::Completed, None),
-            Reason::Stopped(stop) => (TurnState::Failed, error("stopped", stop.reason.clone())),
-            Reason::Cancelled if carry.app.is_ending() => {
+            TurnEndReason::Stopped(stop) if stop.kind == StopKind::Unverified => (TurnState::Completed, None),
+            TurnEndReason::Stopped(stop) => (TurnState::Failed, error("stopped", stop.reason.clone())),
+            TurnEndReason::Cancelled if carry.app.is_ending() => {
                 (TurnState::Interrupted, error("interrupted", language.interrupted()))
             }
-            Reason::Cancelled => (TurnState::Cancelled, error("cancelled", language.cancelled())),
-            Reason::ModelFailed(e) => (TurnState::Failed, error("model", e.to_string())),
-            Reason::HandsGone(words) => {
+            TurnEndReason::Cancelled => (TurnState::Cancelled, error("cancelled", language.cancelled())),
+            TurnEndReason::ModelFailed(e) => (TurnState::Failed, error("model", e.to_string())),
+            TurnEndReason::HandsGone(words) => {
                 let words = stopped.clone().unwrap_or_else(|| words.clone());
                 (TurnState::Failed, error("walls", words))
             }
         },
     };
-    Told { state, error }
+    TurnEndState { state, error }
 }
 
 /// Stores the end of a turn in one step; streams end after it. The conversation was kept by then, as after every round.
-pub(crate) async fn conclude(carry: &Carry, ending: Ending, usage: Option<Usage>) {
-    let Told { state, error } = told(carry, &ending.how);
+pub(crate) async fn conclude(carry: &TurnExecution, ending: TurnEnding, usage: Option<UsageTotals>) {
+    let TurnEndState { state, error } = told(carry, &ending.how);
     let (app, id, turn) = (&carry.app, &carry.thread.id, carry.number);
     let mut drafts = Vec::new();
-    let mut draft = |kind, data| drafts.push(Draft { turn, kind, data: app.clean(data) });
-    if let How::Report(text) = &ending.how {
+    let mut draft = |kind, data| drafts.push(EventDraft { turn, kind, data: app.clean(data) });
+    if let TurnEndCause::Report(text) = &ending.how {
         draft("message", json!({"text": text}));
     }
-    if let How::Ended(ended, _) = &ending.how
-        && let Reason::Stopped(stop) = &ended.reason
+    if let TurnEndCause::Ended(ended, _) = &ending.how
+        && let TurnEndReason::Stopped(stop) = &ended.reason
     {
         match (&ending.words, stop.kind) {
             (_, StopKind::Unverified) => draft("note", json!({"kind": "warning", "text": stop.reason})),
@@ -157,9 +160,9 @@ pub(crate) async fn conclude(carry: &Carry, ending: Ending, usage: Option<Usage>
     let code = error.map(|(code, _)| code);
     let mut writes = Vec::new();
     if let Some(kept) = &ending.supervisor {
-        writes.push(Write::Keep(id.clone(), REPORT, app.clean(kept.clone()).to_string()));
+        writes.push(StoreWrite::Keep(id.clone(), REPORT, app.clean(kept.clone()).to_string()));
     }
-    writes.push(Write::Turn(Box::new(TurnEnd {
+    writes.push(StoreWrite::Turn(Box::new(TurnUpdate {
         thread: id.clone(),
         number: turn,
         state,
@@ -167,10 +170,10 @@ pub(crate) async fn conclude(carry: &Carry, ending: Ending, usage: Option<Usage>
         ended_at: (!waits).then(|| at.clone()),
         changed: ending.changed.then_some(true),
     })));
-    writes.push(Write::Thread(Box::new(ThreadChange {
+    writes.push(StoreWrite::Thread(Box::new(ThreadUpdate {
         state: Some(if waits { ThreadState::Waiting } else { ThreadState::Idle }),
         usage,
-        ..ThreadChange::of(id.clone(), at)
+        ..ThreadUpdate::of(id.clone(), at)
     })));
     let detail = json!({"state": state, "code": code, "changed": ending.changed});
     writes.push(app.audit("server", "turn_ended", Some((id, turn)), detail));

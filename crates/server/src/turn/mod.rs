@@ -1,16 +1,16 @@
 //! Turns: from a message to stored events.
 
-mod carry;
+mod checkpointer;
 mod end;
-mod keeper;
+mod event_writer;
+mod execution;
 mod notes;
 mod plan;
 mod recover;
 mod report;
-mod scribe;
 mod start;
 mod title;
 mod traced;
 
 pub(crate) use recover::recover;
-pub(crate) use start::{Ask, MODES, Resume, cancel, given_up, resume, start};
+pub(crate) use start::{MODES, ResumeRequest, TurnRequest, cancel, given_up, resume, start};

@@ -1,9 +1,9 @@
 //! What is added to the system prompt of one turn only.
 
-use holon_store::{Turn, TurnState, Upload};
+use holon_store::{StoredTurn, StoredUpload, TurnState};
 
 /// The notes of a turn, given the turns before it and the files that came with it.
-pub(crate) fn notes(mode: &str, before: &[Turn], files: &[Upload]) -> String {
+pub(crate) fn notes(mode: &str, before: &[StoredTurn], files: &[StoredUpload]) -> String {
     let mut text = String::new();
     if mode == "plan" {
         text.push_str(
@@ -46,7 +46,7 @@ pub(crate) fn notes(mode: &str, before: &[Turn], files: &[Upload]) -> String {
 }
 
 /// The name of an upload inside: its own, told apart by its id.
-pub(crate) fn seen_as(file: &Upload) -> String {
+pub(crate) fn seen_as(file: &StoredUpload) -> String {
     let tail = file.id.get(file.id.len().saturating_sub(6)..).unwrap_or_default();
     format!("{tail}-{}", file.name)
 }

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 /// The plan so far.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub(crate) struct SupervisorPlan {
     graph: Option<Value>,
 }
 
-impl Plan {
+impl SupervisorPlan {
     /// Takes decisions in; the whole plan when they changed it.
     pub(crate) fn take(&mut self, decisions: &[Value]) -> Option<&Value> {
         let mut changed = false;
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn every_change_gives_the_whole_plan() {
-        let mut plan = Plan::default();
+        let mut plan = SupervisorPlan::default();
         let node = json!({"effect": "graph", "change": "node", "node": "node-01", "status": "done",
             "cursor": {"branchId": "main", "nodeId": "node-02"}, "progress": 50});
         assert_eq!(plan.take(std::slice::from_ref(&node)), None, "there is no plan yet");

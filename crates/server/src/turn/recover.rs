@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use holon_host::record::now;
-use holon_store::{EventRow, StoreError, ThreadChange, ThreadState, TurnEnd, TurnState, Write};
+use holon_store::{EventRow, StoreError, StoreWrite, ThreadState, ThreadUpdate, TurnState, TurnUpdate};
 use serde_json::json;
 
-use crate::app::App;
-use crate::words::Language;
+use crate::app::AppState;
+use crate::words::ReplyLanguage;
 
 /// Marks every turn that was under way; says how many.
-pub(crate) async fn recover(app: &Arc<App>) -> Result<usize, StoreError> {
+pub(crate) async fn recover(app: &Arc<AppState>) -> Result<usize, StoreError> {
     let busy = app.store.read(|backend| backend.busy_threads()).await?;
     let mut marked = 0;
     for thread in busy.into_iter().filter(|thread| thread.state == ThreadState::Running) {
         let at = now();
-        let message = Language::default().interrupted();
+        let message = ReplyLanguage::default().interrupted();
         let event = EventRow {
             thread: thread.id.clone(),
             seq: thread.last_seq + 1,
@@ -24,7 +24,7 @@ pub(crate) async fn recover(app: &Arc<App>) -> Result<usize, StoreError> {
             data: json!({"message": message, "code": "interrupted"}).to_string(),
             at: at.clone(),
         };
-        let end = TurnEnd {
+        let end = TurnUpdate {
             thread: thread.id.clone(),
             number: thread.turns,
             state: TurnState::Interrupted,
@@ -33,13 +33,13 @@ pub(crate) async fn recover(app: &Arc<App>) -> Result<usize, StoreError> {
             // What it did before it was cut off can be taken back, too.
             changed: app.folder(&thread).and_then(|folder| folder.was_written_by(thread.turns)).ok(),
         };
-        let idle = ThreadChange { state: Some(ThreadState::Idle), ..ThreadChange::of(thread.id.clone(), at) };
+        let idle = ThreadUpdate { state: Some(ThreadState::Idle), ..ThreadUpdate::of(thread.id.clone(), at) };
         let audit = app.audit("server", "turn_interrupted", Some((&thread.id, thread.turns)), json!({}));
         app.store
             .write(vec![
-                Write::Event(event),
-                Write::Turn(Box::new(end)),
-                Write::Thread(Box::new(idle)),
+                StoreWrite::Event(event),
+                StoreWrite::Turn(Box::new(end)),
+                StoreWrite::Thread(Box::new(idle)),
                 audit,
             ])
             .await?;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use holon_agent::Supervision;
+use holon_agent::SupervisionSession;
 use serde_json::{Value, json};
 
-use crate::words::Language;
+use crate::words::ReplyLanguage;
 
 /// The name under which it is kept.
 pub(crate) const REPORT: &str = "supervisor";
@@ -13,7 +13,7 @@ pub(crate) const REPORT: &str = "supervisor";
 pub(crate) const DECISIONS: usize = 12;
 
 /// What is kept of a turn's supervisor.
-pub(crate) fn kept(supervision: &Supervision, turn: u64) -> Value {
+pub(crate) fn kept(supervision: &SupervisionSession, turn: u64) -> Value {
     let mut value = supervision.summary();
     let steps = supervision.state().graph().map(|graph| {
         let step =
@@ -26,7 +26,7 @@ pub(crate) fn kept(supervision: &Supervision, turn: u64) -> Value {
 }
 
 /// In words: where the last turn stood, and what was decided, the newest first.
-pub(crate) fn words(kept: &Value, records: &[Value], language: Language) -> String {
+pub(crate) fn words(kept: &Value, records: &[Value], language: ReplyLanguage) -> String {
     let pick = |chinese: &'static str, english: &'static str| language.pick(chinese, english);
     let text = |key: &str| kept[key].as_str().unwrap_or("–").to_owned();
     let number = |key: &str| kept[key].as_u64().unwrap_or(0);
@@ -66,7 +66,7 @@ pub(crate) fn words(kept: &Value, records: &[Value], language: Language) -> Stri
     out
 }
 
-fn plan(out: &mut String, kept: &Value, language: Language) {
+fn plan(out: &mut String, kept: &Value, language: ReplyLanguage) {
     let Some(steps) = kept["steps"].as_array().filter(|steps| !steps.is_empty()) else { return };
     let progress = kept["graph"]["progress"].as_u64().unwrap_or(0);
     let _ = writeln!(out, "\n### {} ({progress} %)\n", language.pick("任务图", "The plan"));
@@ -109,7 +109,7 @@ mod tests {
                       {"title": "Change", "type": "edit", "status": "running"},
                       {"title": "Test", "type": "verify", "status": "failed"}]});
         let records = [json!({"round": 6, "event": "recover", "reason": "takeover:no_progress"})];
-        let english = words(&kept, &records, Language::English);
+        let english = words(&kept, &records, ReplyLanguage::English);
         for part in [
             "## Supervisor, turn 3",
             "Steps of the plan: closed to other calls",
@@ -124,7 +124,7 @@ mod tests {
         ] {
             assert!(english.contains(part), "{part}\n{english}");
         }
-        assert!(words(&kept, &[], Language::Chinese).contains("计划的步骤: 不允许步骤外的调用"));
-        assert!(!words(&json!({"mode": "free"}), &[], Language::English).contains("Steps of the plan"));
+        assert!(words(&kept, &[], ReplyLanguage::Chinese).contains("计划的步骤: 不允许步骤外的调用"));
+        assert!(!words(&json!({"mode": "free"}), &[], ReplyLanguage::English).contains("Steps of the plan"));
     }
 }

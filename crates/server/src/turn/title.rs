@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use holon_core::ids::ThreadId;
 use holon_host::record::now;
-use holon_host::thread::ChatMind;
-use holon_model::{Cancel, Message, Request};
-use holon_store::{ThreadChange, Write};
+use holon_host::thread::ChatModelSession;
+use holon_model::{ModelCancel, ModelMessage, ModelRequest};
+use holon_store::{StoreWrite, ThreadUpdate};
 use serde_json::json;
 
-use crate::app::App;
-use crate::feed::Draft;
-use crate::live::Held;
+use crate::app::AppState;
+use crate::event_log::EventDraft;
+use crate::live_threads::LiveThreadHandle;
 
 /// Longest title.
 const MOST: usize = 60;
@@ -21,11 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Makes the title and tells it; a model that does not answer is no reason to have none.
 pub(crate) async fn make(
-    app: Arc<App>,
-    held: Held,
+    app: Arc<AppState>,
+    held: LiveThreadHandle,
     thread: ThreadId,
     message: String,
-    mind: Option<ChatMind>,
+    mind: Option<ChatModelSession>,
 ) {
     let asked = match mind {
         Some(mind) => tokio::time::timeout(PATIENCE, ask(&mind, &message)).await.ok().flatten(),
@@ -33,23 +33,23 @@ pub(crate) async fn make(
     };
     let title = asked.unwrap_or_else(|| from_words(&message));
     let title = app.redactor.redact_str(&title);
-    let change = ThreadChange { title: Some(title.clone()), ..ThreadChange::of(thread, now()) };
-    let draft = Draft { turn: 1, kind: "title", data: json!({"title": title}) };
+    let change = ThreadUpdate { title: Some(title.clone()), ..ThreadUpdate::of(thread, now()) };
+    let draft = EventDraft { turn: 1, kind: "title", data: json!({"title": title}) };
     // A thread that is gone meanwhile needs no title.
-    let _ = held.feed.tell(vec![draft], vec![Write::Thread(Box::new(change))]).await;
+    let _ = held.feed.tell(vec![draft], vec![StoreWrite::Thread(Box::new(change))]).await;
 }
 
-async fn ask(mind: &ChatMind, message: &str) -> Option<String> {
+async fn ask(mind: &ChatModelSession, message: &str) -> Option<String> {
     let words: String = message.chars().take(2000).collect();
-    let mut request = Request { model: mind.info.id.clone(), ..Request::default() };
+    let mut request = ModelRequest { model: mind.info.id.clone(), ..ModelRequest::default() };
     request.system =
         "Give this conversation a title: at most six words, in the language of the message, without quotes \
                       or a full stop. Answer with the title alone."
             .to_owned();
-    request.messages = vec![Message::user(&words)];
+    request.messages = vec![ModelMessage::user(&words)];
     request.max_output = Some(40);
     let mut nobody = |_| {};
-    let reply = mind.provider.stream(&request, &mut nobody, &Cancel::default()).await.ok()?;
+    let reply = mind.provider.stream(&request, &mut nobody, &ModelCancel::default()).await.ok()?;
     let title = from_words(&reply.text());
     Some(title).filter(|title| !title.is_empty())
 }

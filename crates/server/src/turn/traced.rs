@@ -3,35 +3,37 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use holon_agent::{Ended, Reason, Watcher};
-use holon_core::event::Body;
+use holon_agent::{AgentEventSink, TurnEndReason, TurnResult};
+use holon_core::event::EventBody;
 use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
 use holon_host::record;
-use holon_telemetry::{Attribute, Caller, Kind, Observer, Place, Span, SpanId, Trace, TraceId, now};
+use holon_telemetry::{
+    Observer, RunTrace, SpanAttribute, SpanId, SpanKind, SpanParent, TraceCaller, TraceId, TraceSpan, now,
+};
 use serde_json::json;
 
 use crate::caller;
 
 /// Hears what another watcher is told.
-pub(crate) struct Traced<'a> {
-    to: &'a dyn Watcher,
+pub(crate) struct TracedEventSink<'a> {
+    to: &'a dyn AgentEventSink,
     observer: Option<Arc<dyn Observer>>,
     began: Instant,
-    wanted: Option<Wanted>,
-    caller: Option<Caller>,
+    wanted: Option<OpenTurnSpan>,
+    caller: Option<TraceCaller>,
 }
 
 /// The span of a turn that is not over, and what it is made of.
-struct Wanted {
-    place: Place,
+struct OpenTurnSpan {
+    place: SpanParent,
     id: SpanId,
     began_ns: u64,
-    trace: Mutex<Trace>,
+    trace: Mutex<RunTrace>,
 }
 
 /// What a turn is about.
-pub(crate) struct About<'a> {
+pub(crate) struct TurnDescription<'a> {
     pub(crate) mode: &'a str,
     pub(crate) intent: &'a str,
     pub(crate) thread: &'a str,
@@ -41,41 +43,41 @@ pub(crate) struct About<'a> {
 }
 
 /// Hears nothing.
-struct Nobody;
+struct SilentEventSink;
 
-impl Watcher for Nobody {
-    fn tell(&self, _body: Body) {}
+impl AgentEventSink for SilentEventSink {
+    fn tell(&self, _body: EventBody) {}
 }
 
 /// Tells of a turn that ended before a model could be asked; `sort` is a stable word.
 pub(crate) fn failed_early(
     observer: Option<Arc<dyn Observer>>,
-    about: &About<'_>,
+    about: &TurnDescription<'_>,
     sort: &str,
     redactor: &Redactor,
 ) {
-    Traced::new(observer, &Nobody).close(about, Some(sort), redactor);
+    TracedEventSink::new(observer, &SilentEventSink).close(about, Some(sort), redactor);
 }
 
-impl<'a> Traced<'a> {
-    pub(crate) fn new(observer: Option<Arc<dyn Observer>>, to: &'a dyn Watcher) -> Self {
+impl<'a> TracedEventSink<'a> {
+    pub(crate) fn new(observer: Option<Arc<dyn Observer>>, to: &'a dyn AgentEventSink) -> Self {
         let caller = caller::present();
-        let seen = caller.as_ref().is_none_or(Caller::is_sampled);
+        let seen = caller.as_ref().is_none_or(TraceCaller::is_sampled);
         let wanted = observer.as_ref().filter(|observer| seen && observer.traces()).map(|_| {
-            let own = || Place { trace: TraceId::random(), parent: None };
-            let (place, id) = (caller.as_ref().map_or_else(own, Caller::place), SpanId::random());
-            let trace = Mutex::new(Trace::new(Place { parent: Some(id), ..place }));
-            Wanted { place, id, began_ns: now(), trace }
+            let own = || SpanParent { trace: TraceId::random(), parent: None };
+            let (place, id) = (caller.as_ref().map_or_else(own, TraceCaller::place), SpanId::random());
+            let trace = Mutex::new(RunTrace::new(SpanParent { parent: Some(id), ..place }));
+            OpenTurnSpan { place, id, began_ns: now(), trace }
         });
         Self { to, observer, began: Instant::now(), wanted, caller }
     }
 
     /// The turn is over.
-    pub(crate) fn end(self, about: &About<'_>, ended: &Ended, redactor: &Redactor) {
+    pub(crate) fn end(self, about: &TurnDescription<'_>, ended: &TurnResult, redactor: &Redactor) {
         self.close(about, sort(&ended.reason), redactor);
     }
 
-    fn close(self, about: &About<'_>, error: Option<&str>, redactor: &Redactor) {
+    fn close(self, about: &TurnDescription<'_>, error: Option<&str>, redactor: &Redactor) {
         let Some(observer) = self.observer else { return };
         let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let (provider, model) =
@@ -87,16 +89,17 @@ impl<'a> Traced<'a> {
             "timings": { "duration_ms": took }, "child_tasks": [], "decision": null,
         });
         observer.logged(&redactor.redact_str(&line.to_string()));
-        let Some(Wanted { place, id, began_ns, trace }) = self.wanted else { return };
+        let Some(OpenTurnSpan { place, id, began_ns, trace }) = self.wanted else { return };
         let mut trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
         trace.at_server(about.model.and_then(|model| model.server.as_deref()));
-        let mut span = Span::new(place, format!("turn {}", about.mode), Kind::Internal, began_ns, now())
-            .with("holon.mode", about.mode)
-            .with("holon.turn", about.number)
-            .with("gen_ai.conversation.id", about.thread)
-            .with_some("gen_ai.provider.name", provider)
-            .with_some("gen_ai.request.model", model)
-            .failed(error);
+        let mut span =
+            TraceSpan::new(place, format!("turn {}", about.mode), SpanKind::Internal, began_ns, now())
+                .with("holon.mode", about.mode)
+                .with("holon.turn", about.number)
+                .with("gen_ai.conversation.id", about.thread)
+                .with_some("gen_ai.provider.name", provider)
+                .with_some("gen_ai.request.model", model)
+                .failed(error);
         span.id = id;
         let mut spans = vec![span];
         spans.extend(trace.end().0);
@@ -108,8 +111,8 @@ impl<'a> Traced<'a> {
     }
 }
 
-impl Watcher for Traced<'_> {
-    fn tell(&self, body: Body) {
+impl AgentEventSink for TracedEventSink<'_> {
+    fn tell(&self, body: EventBody) {
         if let Some(wanted) = &self.wanted {
             wanted.trace.lock().unwrap_or_else(PoisonError::into_inner).hear(now(), &body);
         }
@@ -117,20 +120,20 @@ impl Watcher for Traced<'_> {
     }
 }
 
-fn sort(reason: &Reason) -> Option<&'static str> {
+fn sort(reason: &TurnEndReason) -> Option<&'static str> {
     match reason {
-        Reason::ModelFailed(error) => Some(error.kind.name()),
-        Reason::HandsGone(_) => Some("hands_gone"),
-        Reason::Limit(limit) => Some(limit.name()),
+        TurnEndReason::ModelFailed(error) => Some(error.kind.name()),
+        TurnEndReason::HandsGone(_) => Some("hands_gone"),
+        TurnEndReason::Limit(limit) => Some(limit.name()),
         _ => None,
     }
 }
 
 /// A model can call a tool by any name, a secret's included.
-fn clean(span: &mut Span, redactor: &Redactor) {
+fn clean(span: &mut TraceSpan, redactor: &Redactor) {
     span.name = redactor.redact_str(&span.name);
     for (_, value) in &mut span.attributes {
-        if let Attribute::Text(text) = value {
+        if let SpanAttribute::Text(text) = value {
             *text = redactor.redact_str(text);
         }
     }

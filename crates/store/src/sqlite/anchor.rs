@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use holon_core::digest::sha256_parts;
 use serde::{Deserialize, Serialize};
 
-use crate::chain::Head;
+use crate::chain::ChainHead;
 use crate::error::StoreError;
 
 /// Bytes of a line, its end included.
 const LINE: usize = 224;
 
-pub(super) struct Anchor {
+pub(super) struct ChainAnchor {
     path: PathBuf,
     /// The file, once something was written, and the line that is written next.
     file: Option<(File, u64)>,
@@ -25,19 +25,19 @@ pub(super) struct Anchor {
 
 /// A line: a head, and how it is known to be whole.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct AnchorLine {
     seq: u64,
     hash: String,
     check: String,
 }
 
-impl Anchor {
+impl ChainAnchor {
     pub(super) fn of(folder: &Path) -> Self {
         Self { path: folder.join("audit.head"), file: None }
     }
 
     /// What was written last, and perhaps what was written before; nothing before the first entry.
-    pub(super) fn read(&self) -> Result<Vec<Head>, StoreError> {
+    pub(super) fn read(&self) -> Result<Vec<ChainHead>, StoreError> {
         match fs::read(&self.path) {
             Ok(bytes) => parse(&bytes).ok_or_else(|| StoreError::Damaged {
                 what: "audit head",
@@ -49,7 +49,7 @@ impl Anchor {
     }
 
     /// Writes a head down.
-    pub(super) fn write(&mut self, head: &Head) -> Result<(), StoreError> {
+    pub(super) fn write(&mut self, head: &ChainHead) -> Result<(), StoreError> {
         let line = line(head);
         let written = match self.file.take().filter(|(file, _)| is_there(file)) {
             Some((file, next)) => {
@@ -75,8 +75,8 @@ fn is_there(file: &File) -> bool {
     file.metadata().is_ok_and(|meta| meta.nlink() > 0)
 }
 
-fn line(head: &Head) -> String {
-    let line = Line { seq: head.seq, hash: head.hash.clone(), check: check(head.seq, &head.hash) };
+fn line(head: &ChainHead) -> String {
+    let line = AnchorLine { seq: head.seq, hash: head.hash.clone(), check: check(head.seq, &head.hash) };
     let text = serde_json::to_string(&line).unwrap_or_default();
     format!("{text:<width$}\n", width = LINE - 1)
 }
@@ -86,16 +86,16 @@ fn check(seq: u64, hash: &str) -> String {
 }
 
 /// The heads in a file; none when it is no such file.
-fn parse(bytes: &[u8]) -> Option<Vec<Head>> {
+fn parse(bytes: &[u8]) -> Option<Vec<ChainHead>> {
     if bytes.len() != 2 * LINE {
         // Before there were lines, it was a head and nothing else.
         return serde_json::from_slice(bytes).ok().map(|head| vec![head]);
     }
     let whole = |part: &[u8]| {
-        let Line { seq, hash, check: told } = serde_json::from_slice(part).ok()?;
-        (told == check(seq, &hash)).then_some(Head { seq, hash })
+        let AnchorLine { seq, hash, check: told } = serde_json::from_slice(part).ok()?;
+        (told == check(seq, &hash)).then_some(ChainHead { seq, hash })
     };
-    let heads: Vec<Head> = bytes.chunks(LINE).filter_map(whole).collect();
+    let heads: Vec<ChainHead> = bytes.chunks(LINE).filter_map(whole).collect();
     (!heads.is_empty()).then_some(heads)
 }
 
@@ -106,22 +106,22 @@ mod tests {
 
     use super::*;
 
-    fn head(seq: u64) -> Head {
-        Head { seq, hash: holon_core::digest::sha256(&seq.to_be_bytes()) }
+    fn head(seq: u64) -> ChainHead {
+        ChainHead { seq, hash: holon_core::digest::sha256(&seq.to_be_bytes()) }
     }
 
     #[test]
     fn inv_13_the_last_head_is_always_there() {
         let folder = tempfile::tempdir().unwrap();
-        let mut anchor = Anchor::of(folder.path());
+        let mut anchor = ChainAnchor::of(folder.path());
         assert_eq!(anchor.read().unwrap(), []);
         for seq in 1..=4 {
             anchor.write(&head(seq)).unwrap();
             assert!(anchor.read().unwrap().contains(&head(seq)), "{seq}");
-            assert_eq!(Anchor::of(folder.path()).read().unwrap(), anchor.read().unwrap());
+            assert_eq!(ChainAnchor::of(folder.path()).read().unwrap(), anchor.read().unwrap());
         }
         // Another process begins where this one ended, and a file that was taken away comes back.
-        let mut other = Anchor::of(folder.path());
+        let mut other = ChainAnchor::of(folder.path());
         other.write(&head(5)).unwrap();
         fs::remove_file(folder.path().join("audit.head")).unwrap();
         other.write(&head(6)).unwrap();
@@ -132,7 +132,7 @@ mod tests {
     fn an_older_form_is_read_and_replaced() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("audit.head"), serde_json::to_string(&head(7)).unwrap()).unwrap();
-        let mut anchor = Anchor::of(folder.path());
+        let mut anchor = ChainAnchor::of(folder.path());
         assert_eq!(anchor.read().unwrap(), [head(7)]);
         anchor.write(&head(8)).unwrap();
         assert_eq!(anchor.read().unwrap(), [head(8), head(8)]);

@@ -1,7 +1,7 @@
 //! Everything in one SQLite file: write-ahead log, one writer, readers that never wait for it.
 
-mod ahead;
 mod anchor;
+mod log_backlog;
 mod migrate;
 mod reads;
 mod rows;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::backend::{Backend, Connect};
+use crate::backend::{StoreBackend, StoreConnector};
 use crate::error::StoreError;
 
 /// The database of a folder.
@@ -56,19 +56,19 @@ impl Sqlite {
     }
 }
 
-impl Connect for Sqlite {
-    fn connect(&self) -> Result<Box<dyn Backend>, StoreError> {
+impl StoreConnector for Sqlite {
+    fn connect(&self) -> Result<Box<dyn StoreBackend>, StoreError> {
         let mut connection = self.raw()?;
-        let log = ahead::Log::of(&mut connection)?;
-        Ok(Box::new(Open { connection, log, anchor: anchor::Anchor::of(&self.folder) }))
+        let log = log_backlog::WalWatch::of(&mut connection)?;
+        Ok(Box::new(SqliteConnection { connection, log, anchor: anchor::ChainAnchor::of(&self.folder) }))
     }
 }
 
 /// One open connection.
-struct Open {
+struct SqliteConnection {
     connection: Connection,
-    log: ahead::Log,
-    anchor: anchor::Anchor,
+    log: log_backlog::WalWatch,
+    anchor: anchor::ChainAnchor,
 }
 
 fn database(error: rusqlite::Error) -> StoreError {

@@ -3,19 +3,21 @@
 use holon_core::ids::ThreadId;
 use rusqlite::{OptionalExtension, Params, Row};
 
-use super::{Open, ahead, database, rows, writes};
-use crate::backend::{Ahead, Backend};
-use crate::chain::{Checker, Head, Verified};
+use super::{SqliteConnection, database, log_backlog, rows, writes};
+use crate::backend::{LogBacklog, StoreBackend};
+use crate::chain::{ChainChecker, ChainHead, ChainVerdict};
 use crate::error::StoreError;
-use crate::record::{AuditEntry, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload, UploadsOf};
-use crate::write::Write;
+use crate::record::{
+    AuditEntry, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload, UploadOwner,
+};
+use crate::write::StoreWrite;
 
 /// Entries of the audit log that are in memory at once while it is checked.
 const AUDIT_PAGE: usize = 1000;
 
 type FromRow<T> = fn(&Row<'_>) -> rusqlite::Result<T>;
 
-impl Open {
+impl SqliteConnection {
     fn many<T>(&self, sql: &str, params: impl Params, read: FromRow<T>) -> Result<Vec<T>, StoreError> {
         let mut statement = self.connection.prepare_cached(sql).map_err(database)?;
         let rows = statement.query_map(params, read).map_err(database)?;
@@ -28,20 +30,20 @@ impl Open {
     }
 }
 
-impl Backend for Open {
-    fn commit(&mut self, groups: &[Vec<Write>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+impl StoreBackend for SqliteConnection {
+    fn commit(&mut self, groups: &[Vec<StoreWrite>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         writes::commit(self, groups)
     }
 
-    fn ahead(&mut self) -> Ahead {
+    fn ahead(&mut self) -> LogBacklog {
         self.log.ahead()
     }
 
     fn settle(&self) -> Result<(), StoreError> {
-        ahead::bring_in(&self.connection)
+        log_backlog::bring_in(&self.connection)
     }
 
-    fn thread(&self, id: &ThreadId) -> Result<Option<Thread>, StoreError> {
+    fn thread(&self, id: &ThreadId) -> Result<Option<StoredThread>, StoreError> {
         let sql = format!("SELECT {} FROM threads WHERE id = ?1", rows::THREAD);
         self.one(&sql, [id.as_str()], rows::thread)
     }
@@ -51,7 +53,7 @@ impl Backend for Open {
         user: &str,
         before: Option<(&str, &str)>,
         limit: usize,
-    ) -> Result<Vec<Thread>, StoreError> {
+    ) -> Result<Vec<StoredThread>, StoreError> {
         let (at, id) = before.unwrap_or(("\u{10ffff}", ""));
         let sql = format!(
             "SELECT {} FROM threads WHERE user = ?1 AND (updated_at, id) < (?2, ?3)
@@ -61,12 +63,12 @@ impl Backend for Open {
         self.many(&sql, (user, at, id, limit as i64), rows::thread)
     }
 
-    fn busy_threads(&self) -> Result<Vec<Thread>, StoreError> {
+    fn busy_threads(&self) -> Result<Vec<StoredThread>, StoreError> {
         let sql = format!("SELECT {} FROM threads WHERE state <> 'idle'", rows::THREAD);
         self.many(&sql, [], rows::thread)
     }
 
-    fn turns(&self, thread: &ThreadId, from: u64) -> Result<Vec<Turn>, StoreError> {
+    fn turns(&self, thread: &ThreadId, from: u64) -> Result<Vec<StoredTurn>, StoreError> {
         let sql =
             format!("SELECT {} FROM turns WHERE thread = ?1 AND number >= ?2 ORDER BY number", rows::TURN);
         let from = i64::try_from(from).unwrap_or(i64::MAX);
@@ -159,15 +161,15 @@ impl Backend for Open {
         )
     }
 
-    fn audit_head(&self) -> Result<Option<Head>, StoreError> {
+    fn audit_head(&self) -> Result<Option<ChainHead>, StoreError> {
         self.one("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1", [], |row| {
-            Ok(Head { seq: row.get::<_, i64>(0)?.unsigned_abs(), hash: row.get(1)? })
+            Ok(ChainHead { seq: row.get::<_, i64>(0)?.unsigned_abs(), hash: row.get(1)? })
         })
     }
 
-    fn verify_audit(&self) -> Result<Verified, StoreError> {
+    fn verify_audit(&self) -> Result<ChainVerdict, StoreError> {
         // Read first: what is added meanwhile is only more than it says.
-        let mut checker = Checker::new(self.anchor.read()?);
+        let mut checker = ChainChecker::new(self.anchor.read()?);
         let mut after = 0;
         loop {
             let page = self.audit(after, AUDIT_PAGE, None)?;
@@ -179,7 +181,7 @@ impl Backend for Open {
         }
     }
 
-    fn upload(&self, user: &str, id: &str) -> Result<Option<Upload>, StoreError> {
+    fn upload(&self, user: &str, id: &str) -> Result<Option<StoredUpload>, StoreError> {
         self.one(
             "SELECT id, user, name, bytes, sha256, at, thread FROM uploads WHERE id = ?1 AND user = ?2",
             (id, user),
@@ -187,11 +189,11 @@ impl Backend for Open {
         )
     }
 
-    fn upload_bytes(&self, of: &UploadsOf) -> Result<u64, StoreError> {
+    fn upload_bytes(&self, of: &UploadOwner) -> Result<u64, StoreError> {
         let (user, thread) = match of {
-            UploadsOf::All => (None, None),
-            UploadsOf::User(user) => (Some(user.as_str()), None),
-            UploadsOf::Thread(thread) => (None, Some(thread.as_str())),
+            UploadOwner::All => (None, None),
+            UploadOwner::User(user) => (Some(user.as_str()), None),
+            UploadOwner::Thread(thread) => (None, Some(thread.as_str())),
         };
         let sum: Option<i64> = self.one(
             "SELECT coalesce(sum(bytes), 0) FROM uploads

@@ -5,7 +5,9 @@ use rusqlite::types::Type;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::record::{AuditEntry, AuditNote, EventRow, InterruptRow, ModeSwitch, Thread, Turn, Upload};
+use crate::record::{
+    AuditEntry, AuditNote, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload,
+};
 
 pub(super) const THREAD: &str = "id, user, workspace, agent, model, title, mode, tools, state, created_at, updated_at, \
                                  last_seq, turns, usage";
@@ -13,7 +15,7 @@ pub(super) const TURN: &str = "thread, number, mode, message, files, state, code
                                ended_at, changed, applied";
 pub(super) const EVENT: &str = "thread, seq, turn, kind, data, at";
 
-type Read<T> = rusqlite::Result<T>;
+type RowResult<T> = rusqlite::Result<T>;
 
 /// A value as JSON text.
 pub(super) fn json<T: Serialize>(value: &T) -> String {
@@ -26,22 +28,22 @@ pub(super) fn word<T: Serialize>(value: &T) -> String {
     json(value).trim_matches('"').to_owned()
 }
 
-fn parsed<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> Read<T> {
+fn parsed<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> RowResult<T> {
     let text: String = row.get(index)?;
     serde_json::from_str(&text).map_err(|e| wrong(index, e))
 }
 
-fn named<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> Read<T> {
+fn named<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> RowResult<T> {
     let text: String = row.get(index)?;
     serde_json::from_value(text.into()).map_err(|e| wrong(index, e))
 }
 
-fn optional<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> Read<Option<T>> {
+fn optional<T: DeserializeOwned>(row: &Row<'_>, index: usize) -> RowResult<Option<T>> {
     let text: Option<String> = row.get(index)?;
     text.map(|text| serde_json::from_value(text.into()).map_err(|e| wrong(index, e))).transpose()
 }
 
-fn number(row: &Row<'_>, index: usize) -> Read<u64> {
+fn number(row: &Row<'_>, index: usize) -> RowResult<u64> {
     let value: i64 = row.get(index)?;
     u64::try_from(value).map_err(|e| wrong(index, e))
 }
@@ -50,8 +52,8 @@ fn wrong(index: usize, e: impl std::error::Error + Send + Sync + 'static) -> rus
     rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(e))
 }
 
-pub(super) fn thread(row: &Row<'_>) -> Read<Thread> {
-    Ok(Thread {
+pub(super) fn thread(row: &Row<'_>) -> RowResult<StoredThread> {
+    Ok(StoredThread {
         id: named(row, 0)?,
         user: row.get(1)?,
         workspace: row.get(2)?,
@@ -69,8 +71,8 @@ pub(super) fn thread(row: &Row<'_>) -> Read<Thread> {
     })
 }
 
-pub(super) fn turn(row: &Row<'_>) -> Read<Turn> {
-    Ok(Turn {
+pub(super) fn turn(row: &Row<'_>) -> RowResult<StoredTurn> {
+    Ok(StoredTurn {
         thread: named(row, 0)?,
         number: number(row, 1)?,
         mode: row.get(2)?,
@@ -87,7 +89,7 @@ pub(super) fn turn(row: &Row<'_>) -> Read<Turn> {
     })
 }
 
-pub(super) fn event(row: &Row<'_>) -> Read<EventRow> {
+pub(super) fn event(row: &Row<'_>) -> RowResult<EventRow> {
     Ok(EventRow {
         thread: named(row, 0)?,
         seq: number(row, 1)?,
@@ -98,7 +100,7 @@ pub(super) fn event(row: &Row<'_>) -> Read<EventRow> {
     })
 }
 
-pub(super) fn interrupt(row: &Row<'_>) -> Read<InterruptRow> {
+pub(super) fn interrupt(row: &Row<'_>) -> RowResult<InterruptRow> {
     Ok(InterruptRow {
         thread: named(row, 0)?,
         id: row.get(1)?,
@@ -108,11 +110,11 @@ pub(super) fn interrupt(row: &Row<'_>) -> Read<InterruptRow> {
     })
 }
 
-pub(super) fn mode(row: &Row<'_>) -> Read<ModeSwitch> {
+pub(super) fn mode(row: &Row<'_>) -> RowResult<ModeSwitch> {
     Ok(ModeSwitch { turn: number(row, 0)?, from: row.get(1)?, to: row.get(2)?, at: row.get(3)? })
 }
 
-pub(super) fn audit(row: &Row<'_>) -> Read<AuditEntry> {
+pub(super) fn audit(row: &Row<'_>) -> RowResult<AuditEntry> {
     let turn: Option<i64> = row.get(5)?;
     Ok(AuditEntry {
         seq: number(row, 0)?,
@@ -129,8 +131,8 @@ pub(super) fn audit(row: &Row<'_>) -> Read<AuditEntry> {
     })
 }
 
-pub(super) fn upload(row: &Row<'_>) -> Read<Upload> {
-    Ok(Upload {
+pub(super) fn upload(row: &Row<'_>) -> RowResult<StoredUpload> {
+    Ok(StoredUpload {
         id: row.get(0)?,
         user: row.get(1)?,
         name: row.get(2)?,

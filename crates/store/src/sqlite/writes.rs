@@ -4,15 +4,15 @@ use holon_core::ids::ThreadId;
 use rusqlite::{Connection, Params, TransactionBehavior};
 
 use super::rows::{json, word};
-use super::{Open, database};
-use crate::chain::{self, Head};
+use super::{SqliteConnection, database};
+use crate::chain::{self, ChainHead};
 use crate::error::StoreError;
-use crate::record::{AuditNote, EventRow, Thread, Turn};
-use crate::write::{NewEnd, ThreadChange, TurnEnd, Write};
+use crate::record::{AuditNote, EventRow, StoredThread, StoredTurn};
+use crate::write::{ListTail, StoreWrite, ThreadUpdate, TurnUpdate};
 
 pub(super) fn commit(
-    open: &mut Open,
-    groups: &[Vec<Write>],
+    open: &mut SqliteConnection,
+    groups: &[Vec<StoreWrite>],
 ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
     let mut transaction =
         open.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(database)?;
@@ -26,7 +26,7 @@ pub(super) fn commit(
         }
         results.push(done);
     }
-    let audited = groups.iter().flatten().any(|write| matches!(write, Write::Audit(_)));
+    let audited = groups.iter().flatten().any(|write| matches!(write, StoreWrite::Audit(_)));
     let head = if audited { head(&transaction)? } else { None };
     transaction.commit().map_err(database)?;
     if let Some(head) = head {
@@ -35,48 +35,48 @@ pub(super) fn commit(
     Ok(results)
 }
 
-fn carry_out(at: &Connection, write: &Write) -> Result<(), StoreError> {
+fn carry_out(at: &Connection, write: &StoreWrite) -> Result<(), StoreError> {
     match write {
-        Write::NewThread(thread) => new_thread(at, thread),
-        Write::Thread(change) => change_thread(at, change),
-        Write::DeleteThread(id) => must(at, "DELETE FROM threads WHERE id = ?1", [id.as_str()]),
-        Write::NewTurn(turn) => new_turn(at, turn),
-        Write::Turn(end) => end_turn(at, end),
-        Write::Undone(thread, from) => run(
+        StoreWrite::NewThread(thread) => new_thread(at, thread),
+        StoreWrite::Thread(change) => change_thread(at, change),
+        StoreWrite::DeleteThread(id) => must(at, "DELETE FROM threads WHERE id = ?1", [id.as_str()]),
+        StoreWrite::NewTurn(turn) => new_turn(at, turn),
+        StoreWrite::Turn(end) => end_turn(at, end),
+        StoreWrite::Undone(thread, from) => run(
             at,
             "UPDATE turns SET state = 'undone' WHERE thread = ?1 AND number >= ?2",
             (thread.as_str(), signed(*from)),
         ),
-        Write::Applied(thread) => run(
+        StoreWrite::Applied(thread) => run(
             at,
             "UPDATE turns SET applied = 1 WHERE thread = ?1 AND changed = 1 AND state <> 'undone'",
             [thread.as_str()],
         ),
-        Write::Event(event) => add_event(at, event),
-        Write::Keep(thread, name, body) => run(
+        StoreWrite::Event(event) => add_event(at, event),
+        StoreWrite::Keep(thread, name, body) => run(
             at,
             "INSERT INTO kept (thread, name, body) VALUES (?1, ?2, ?3)
              ON CONFLICT (thread, name) DO UPDATE SET body = excluded.body",
             (thread.as_str(), name, body),
         ),
-        Write::KeepFrom(end) => new_end(at, end),
-        Write::Interrupt(row) => run(
+        StoreWrite::KeepFrom(end) => new_end(at, end),
+        StoreWrite::Interrupt(row) => run(
             at,
             "INSERT INTO interrupts (thread, id, turn, body, answered_at) VALUES (?1, ?2, ?3, ?4, ?5)",
             (row.thread.as_str(), &row.id, signed(row.turn), &row.body, &row.answered_at),
         ),
-        Write::Answered(thread, id, when) => must(
+        StoreWrite::Answered(thread, id, when) => must(
             at,
             "UPDATE interrupts SET answered_at = ?3 WHERE thread = ?1 AND id = ?2 AND answered_at IS NULL",
             (thread.as_str(), id, when),
         ),
-        Write::Mode(thread, switch) => run(
+        StoreWrite::Mode(thread, switch) => run(
             at,
             "INSERT INTO modes (thread, turn, from_mode, to_mode, at) VALUES (?1, ?2, ?3, ?4, ?5)",
             (thread.as_str(), signed(switch.turn), &switch.from, &switch.to, &switch.at),
         ),
-        Write::Audit(note) => add_audit(at, note),
-        Write::Upload(file) => run(
+        StoreWrite::Audit(note) => add_audit(at, note),
+        StoreWrite::Upload(file) => run(
             at,
             "INSERT INTO uploads (id, user, name, bytes, sha256, at, thread) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             (
@@ -89,18 +89,18 @@ fn carry_out(at: &Connection, write: &Write) -> Result<(), StoreError> {
                 file.thread.as_ref().map(ThreadId::as_str),
             ),
         ),
-        Write::Bring(thread, upload) => must(
+        StoreWrite::Bring(thread, upload) => must(
             at,
             "UPDATE uploads SET thread = ?1 WHERE id = ?2 AND (thread IS NULL OR thread = ?1)",
             (thread.as_str(), upload),
         ),
-        Write::ForgetUploads(before) => {
+        StoreWrite::ForgetUploads(before) => {
             run(at, "DELETE FROM uploads WHERE thread IS NULL AND at < ?1", [before])
         }
     }
 }
 
-fn new_thread(at: &Connection, thread: &Thread) -> Result<(), StoreError> {
+fn new_thread(at: &Connection, thread: &StoredThread) -> Result<(), StoreError> {
     let params: [&dyn rusqlite::ToSql; 14] = [
         &thread.id.as_str(),
         &thread.user,
@@ -125,7 +125,7 @@ fn new_thread(at: &Connection, thread: &Thread) -> Result<(), StoreError> {
     )
 }
 
-fn change_thread(at: &Connection, change: &ThreadChange) -> Result<(), StoreError> {
+fn change_thread(at: &Connection, change: &ThreadUpdate) -> Result<(), StoreError> {
     must(
         at,
         "UPDATE threads SET updated_at = ?2, title = coalesce(?3, title), mode = coalesce(?4, mode),
@@ -142,7 +142,7 @@ fn change_thread(at: &Connection, change: &ThreadChange) -> Result<(), StoreErro
     )
 }
 
-fn new_end(at: &Connection, end: &NewEnd) -> Result<(), StoreError> {
+fn new_end(at: &Connection, end: &ListTail) -> Result<(), StoreError> {
     let (thread, name, stay) = (end.thread.as_str(), end.name, signed(end.stay));
     run(at, "DELETE FROM kept_items WHERE thread = ?1 AND name = ?2 AND place >= ?3", (thread, name, stay))?;
     // A gap would be a part of a conversation that nobody notices to be missing.
@@ -163,7 +163,7 @@ fn new_end(at: &Connection, end: &NewEnd) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn new_turn(at: &Connection, turn: &Turn) -> Result<(), StoreError> {
+fn new_turn(at: &Connection, turn: &StoredTurn) -> Result<(), StoreError> {
     let params: [&dyn rusqlite::ToSql; 13] = [
         &turn.thread.as_str(),
         &signed(turn.number),
@@ -192,7 +192,7 @@ fn new_turn(at: &Connection, turn: &Turn) -> Result<(), StoreError> {
     )
 }
 
-fn end_turn(at: &Connection, end: &TurnEnd) -> Result<(), StoreError> {
+fn end_turn(at: &Connection, end: &TurnUpdate) -> Result<(), StoreError> {
     must(
         at,
         "UPDATE turns SET state = ?3, code = ?4, ended_at = ?5, changed = coalesce(?6, changed)
@@ -233,13 +233,13 @@ fn add_audit(at: &Connection, note: &AuditNote) -> Result<(), StoreError> {
     )
 }
 
-fn head(at: &Connection) -> Result<Option<Head>, StoreError> {
+fn head(at: &Connection) -> Result<Option<ChainHead>, StoreError> {
     use rusqlite::OptionalExtension;
     at.prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
         .and_then(|mut statement| {
             statement
                 .query_row([], |row| {
-                    Ok(Head { seq: row.get::<_, i64>(0)?.unsigned_abs(), hash: row.get(1)? })
+                    Ok(ChainHead { seq: row.get::<_, i64>(0)?.unsigned_abs(), hash: row.get(1)? })
                 })
                 .optional()
         })

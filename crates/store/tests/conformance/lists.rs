@@ -1,14 +1,14 @@
 //! Lists that are kept by writing what is new, and reads that end where somebody has enough.
 
 use holon_core::ids::ThreadId;
-use holon_store::{NewEnd, Write};
+use holon_store::{ListTail, StoreWrite};
 
 use super::on_every_backend;
 use super::stage::event;
 
-fn end(thread: &ThreadId, stay: u64, then: &[&str]) -> Write {
+fn end(thread: &ThreadId, stay: u64, then: &[&str]) -> StoreWrite {
     let then = then.iter().map(|&text| text.to_owned()).collect();
-    Write::KeepFrom(Box::new(NewEnd { thread: thread.clone(), name: "said", stay, then }))
+    StoreWrite::KeepFrom(Box::new(ListTail { thread: thread.clone(), name: "said", stay, then }))
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn a_list_gets_longer_or_another_end() {
         assert_eq!(stage.backend.kept_list(&id, "said").unwrap(), ["a", "B"]);
         assert!(stage.backend.kept_list(&id, "other").unwrap().is_empty());
         assert!(stage.backend.kept_list(&other, "said").unwrap().is_empty());
-        stage.write(vec![Write::DeleteThread(id.clone())]).unwrap();
+        stage.write(vec![StoreWrite::DeleteThread(id.clone())]).unwrap();
         assert!(stage.backend.kept_list(&id, "said").unwrap().is_empty());
     });
 }

@@ -2,27 +2,28 @@
 
 use holon_core::ids::ThreadId;
 use holon_store::{
-    AuditNote, Backend, Connect, EventRow, StoreError, Thread, ThreadState, Turn, TurnState, Write,
+    AuditNote, EventRow, StoreBackend, StoreConnector, StoreError, StoreWrite, StoredThread, StoredTurn,
+    ThreadState, TurnState,
 };
 use serde_json::json;
 
-pub(crate) struct Stage {
-    open: Box<dyn Fn() -> Box<dyn Connect>>,
-    pub(crate) backend: Box<dyn Backend>,
+pub(crate) struct StoreStage {
+    open: Box<dyn Fn() -> Box<dyn StoreConnector>>,
+    pub(crate) backend: Box<dyn StoreBackend>,
 }
 
-impl Stage {
-    pub(crate) fn new(open: Box<dyn Fn() -> Box<dyn Connect>>) -> Self {
+impl StoreStage {
+    pub(crate) fn new(open: Box<dyn Fn() -> Box<dyn StoreConnector>>) -> Self {
         let backend = open().connect().unwrap();
         Self { open, backend }
     }
 
     /// A second connection, as after a restart.
-    pub(crate) fn again(&self) -> Box<dyn Backend> {
+    pub(crate) fn again(&self) -> Box<dyn StoreBackend> {
         (self.open)().connect().unwrap()
     }
 
-    pub(crate) fn write(&mut self, writes: Vec<Write>) -> Result<(), StoreError> {
+    pub(crate) fn write(&mut self, writes: Vec<StoreWrite>) -> Result<(), StoreError> {
         self.backend.commit(&[writes]).unwrap().remove(0)
     }
 
@@ -30,13 +31,13 @@ impl Stage {
     pub(crate) fn thread(&mut self, name: &str, user: &str, at: &str) -> ThreadId {
         let thread = thread(name, user, at);
         let id = thread.id.clone();
-        self.write(vec![Write::NewThread(Box::new(thread))]).unwrap();
+        self.write(vec![StoreWrite::NewThread(Box::new(thread))]).unwrap();
         id
     }
 }
 
-pub(crate) fn thread(name: &str, user: &str, at: &str) -> Thread {
-    Thread {
+pub(crate) fn thread(name: &str, user: &str, at: &str) -> StoredThread {
+    StoredThread {
         id: name.parse().unwrap(),
         user: user.into(),
         workspace: "/w".into(),
@@ -54,8 +55,8 @@ pub(crate) fn thread(name: &str, user: &str, at: &str) -> Thread {
     }
 }
 
-pub(crate) fn turn(thread: &ThreadId, number: u64) -> Write {
-    Write::NewTurn(Box::new(Turn {
+pub(crate) fn turn(thread: &ThreadId, number: u64) -> StoreWrite {
+    StoreWrite::NewTurn(Box::new(StoredTurn {
         thread: thread.clone(),
         number,
         mode: "build".into(),
@@ -72,8 +73,8 @@ pub(crate) fn turn(thread: &ThreadId, number: u64) -> Write {
     }))
 }
 
-pub(crate) fn event(thread: &ThreadId, seq: u64, kind: &str) -> Write {
-    Write::Event(EventRow {
+pub(crate) fn event(thread: &ThreadId, seq: u64, kind: &str) -> StoreWrite {
+    StoreWrite::Event(EventRow {
         thread: thread.clone(),
         seq,
         turn: 1,
@@ -83,8 +84,8 @@ pub(crate) fn event(thread: &ThreadId, seq: u64, kind: &str) -> Write {
     })
 }
 
-pub(crate) fn note(action: &str) -> Write {
-    Write::Audit(Box::new(AuditNote {
+pub(crate) fn note(action: &str) -> StoreWrite {
+    StoreWrite::Audit(Box::new(AuditNote {
         at: "2026-01-01T00:00:00Z".into(),
         actor: "policy".into(),
         action: action.into(),

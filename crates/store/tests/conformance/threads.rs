@@ -1,7 +1,7 @@
 //! Threads, turns, events and what hangs on them.
 
-use holon_core::policy::Verdict;
-use holon_store::{InterruptRow, ModeSwitch, ThreadChange, ThreadState, TurnEnd, TurnState, Write};
+use holon_core::policy::ToolVerdict;
+use holon_store::{InterruptRow, ModeSwitch, StoreWrite, ThreadState, ThreadUpdate, TurnState, TurnUpdate};
 
 use super::on_every_backend;
 use super::stage::{event, thread, turn};
@@ -11,14 +11,14 @@ fn what_is_written_is_read_back_after_a_restart() {
     on_every_backend(|stage| {
         let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
         stage.write(vec![turn(&id, 1), event(&id, 1, "turn"), event(&id, 2, "message")]).unwrap();
-        let mut change = ThreadChange::of(id.clone(), "2026-01-01T00:00:05Z");
+        let mut change = ThreadUpdate::of(id.clone(), "2026-01-01T00:00:05Z");
         change.title = Some("A title".into());
         change.state = Some(ThreadState::Waiting);
-        change.tools = Some([("execute".to_owned(), Verdict::Ask)].into());
+        change.tools = Some([("execute".to_owned(), ToolVerdict::Ask)].into());
         stage
             .write(vec![
-                Write::Thread(Box::new(change)),
-                Write::Keep(id.clone(), "conversation", "{}".into()),
+                StoreWrite::Thread(Box::new(change)),
+                StoreWrite::Keep(id.clone(), "conversation", "{}".into()),
             ])
             .unwrap();
 
@@ -26,7 +26,7 @@ fn what_is_written_is_read_back_after_a_restart() {
         let found = again.thread(&id).unwrap().unwrap();
         assert_eq!((found.title.as_deref(), found.state), (Some("A title"), ThreadState::Waiting));
         assert_eq!((found.last_seq, found.turns, found.updated_at.as_str()), (2, 1, "2026-01-01T00:00:05Z"));
-        assert_eq!(found.tools["execute"], Verdict::Ask);
+        assert_eq!(found.tools["execute"], ToolVerdict::Ask);
         assert_eq!(again.kept(&id, "conversation").unwrap().as_deref(), Some("{}"));
         assert_eq!(again.busy_threads().unwrap().len(), 1);
         let turns = again.turns(&id, 1).unwrap();
@@ -106,7 +106,7 @@ fn an_id_is_given_once() {
     on_every_backend(|stage| {
         let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
         let twice = thread("t-1", "other", "2026-01-01T00:00:00Z");
-        assert!(stage.write(vec![Write::NewThread(Box::new(twice))]).unwrap_err().is_conflict());
+        assert!(stage.write(vec![StoreWrite::NewThread(Box::new(twice))]).unwrap_err().is_conflict());
         stage.write(vec![turn(&id, 1)]).unwrap();
         assert!(stage.write(vec![turn(&id, 1)]).unwrap_err().is_conflict());
     });
@@ -117,7 +117,7 @@ fn turns_end_are_undone_and_applied() {
     on_every_backend(|stage| {
         let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
         for number in 1..=3 {
-            let end = TurnEnd {
+            let end = TurnUpdate {
                 thread: id.clone(),
                 number,
                 state: TurnState::Completed,
@@ -125,9 +125,9 @@ fn turns_end_are_undone_and_applied() {
                 ended_at: Some("2026-01-01T00:00:09Z".into()),
                 changed: Some(number != 2),
             };
-            stage.write(vec![turn(&id, number), Write::Turn(Box::new(end))]).unwrap();
+            stage.write(vec![turn(&id, number), StoreWrite::Turn(Box::new(end))]).unwrap();
         }
-        stage.write(vec![Write::Undone(id.clone(), 3), Write::Applied(id.clone())]).unwrap();
+        stage.write(vec![StoreWrite::Undone(id.clone(), 3), StoreWrite::Applied(id.clone())]).unwrap();
         let turns = stage.backend.turns(&id, 1).unwrap();
         let states: Vec<(TurnState, bool)> = turns.iter().map(|t| (t.state, t.applied)).collect();
         let done = TurnState::Completed;
@@ -146,9 +146,9 @@ fn questions_stay_open_until_they_are_answered_once() {
             body: "{}".into(),
             answered_at: None,
         };
-        stage.write(vec![Write::Interrupt(row)]).unwrap();
+        stage.write(vec![StoreWrite::Interrupt(row)]).unwrap();
         assert_eq!(stage.backend.open_interrupt(&id).unwrap().unwrap().id, "i");
-        let answered = || vec![Write::Answered(id.clone(), "i".into(), "2026-01-01T00:00:01Z".into())];
+        let answered = || vec![StoreWrite::Answered(id.clone(), "i".into(), "2026-01-01T00:00:01Z".into())];
         stage.write(answered()).unwrap();
         assert!(stage.write(answered()).unwrap_err().is_conflict());
         assert!(stage.backend.open_interrupt(&id).unwrap().is_none());
@@ -167,7 +167,7 @@ fn mode_switches_are_kept() {
         };
         let (one, two) = (switch(1, None, "plan"), switch(4, Some("plan"), "build"));
         stage
-            .write(vec![Write::Mode(id.clone(), one.clone()), Write::Mode(id.clone(), two.clone())])
+            .write(vec![StoreWrite::Mode(id.clone(), one.clone()), StoreWrite::Mode(id.clone(), two.clone())])
             .unwrap();
         assert_eq!(stage.backend.modes(&id).unwrap(), [one, two]);
     });
@@ -178,15 +178,19 @@ fn a_deleted_thread_leaves_nothing() {
     on_every_backend(|stage| {
         let id = stage.thread("t-1", "local", "2026-01-01T00:00:00Z");
         stage
-            .write(vec![turn(&id, 1), event(&id, 1, "supervisor"), Write::Keep(id.clone(), "x", "y".into())])
+            .write(vec![
+                turn(&id, 1),
+                event(&id, 1, "supervisor"),
+                StoreWrite::Keep(id.clone(), "x", "y".into()),
+            ])
             .unwrap();
         assert_eq!(stage.backend.events_of_kind("local", None, "supervisor", "2026", 10).unwrap().len(), 1);
         assert!(stage.backend.events_of_kind("other", None, "supervisor", "2026", 10).unwrap().is_empty());
-        stage.write(vec![Write::DeleteThread(id.clone())]).unwrap();
+        stage.write(vec![StoreWrite::DeleteThread(id.clone())]).unwrap();
         assert!(stage.backend.thread(&id).unwrap().is_none());
         assert!(stage.backend.turns(&id, 1).unwrap().is_empty());
         assert!(stage.backend.events(&id, 0, 10, 1000).unwrap().is_empty());
         assert!(stage.backend.kept(&id, "x").unwrap().is_none());
-        assert!(stage.write(vec![Write::DeleteThread(id)]).unwrap_err().is_conflict());
+        assert!(stage.write(vec![StoreWrite::DeleteThread(id)]).unwrap_err().is_conflict());
     });
 }

@@ -1,12 +1,12 @@
-//! From a TOML table to [`Config`], key by key, so that every refusal names the key.
+//! From a TOML table to [`SupervisorConfig`], key by key, so that every refusal names the key.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use toml::{Table, Value};
 
-use super::{Config, ConfigError, Contracts};
-use crate::level::Level;
+use super::{ContractMode, SupervisorConfig, SupervisorConfigError};
+use crate::level::SupervisorLevel;
 use crate::signal::trigger_fields;
 
 const PRESETS: &str = include_str!("../../../../rules/supervisor/presets.toml");
@@ -14,11 +14,12 @@ const PRESETS: &str = include_str!("../../../../rules/supervisor/presets.toml");
 static PRESET_TABLES: LazyLock<BTreeMap<String, Table>> =
     LazyLock::new(|| toml::from_str(PRESETS).unwrap_or_default());
 
-impl Config {
+impl SupervisorConfig {
     /// Reads a text whose `[supervisor]` section counts; without one the defaults hold.
-    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        let whole: Table =
-            text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax(error.to_string()))?;
+    pub fn from_toml(text: &str) -> Result<Self, SupervisorConfigError> {
+        let whole: Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| SupervisorConfigError::Syntax(error.to_string()))?;
         match whole.get("supervisor") {
             None => Ok(Self::default()),
             Some(Value::Table(section)) => Self::from_table(section),
@@ -27,7 +28,7 @@ impl Config {
     }
 
     /// Reads the section itself: the preset first, then what is written beside it.
-    pub fn from_table(section: &Table) -> Result<Self, ConfigError> {
+    pub fn from_table(section: &Table) -> Result<Self, SupervisorConfigError> {
         let mut config = Self::default();
         match section.get("preset") {
             None => {}
@@ -40,7 +41,7 @@ impl Config {
     }
 
     /// The values of a preset; an empty name stands for the defaults.
-    pub fn preset(name: &str) -> Result<Self, ConfigError> {
+    pub fn preset(name: &str) -> Result<Self, SupervisorConfigError> {
         let mut config = Self::default();
         if name.is_empty() {
             return Ok(config);
@@ -58,7 +59,7 @@ impl Config {
     }
 
     /// Sets one key, e.g. `supervisor.takeover.max_rounds`, as flags and environment do.
-    pub fn set(&mut self, key: &str, value: &Value) -> Result<(), ConfigError> {
+    pub fn set(&mut self, key: &str, value: &Value) -> Result<(), SupervisorConfigError> {
         let short = key.strip_prefix("supervisor.").unwrap_or(key);
         if short == "preset" {
             let Value::String(name) = value else { return Err(wrong(key, value, &preset_names())) };
@@ -72,7 +73,7 @@ impl Config {
         }
     }
 
-    fn overlay(&mut self, section: &Table) -> Result<(), ConfigError> {
+    fn overlay(&mut self, section: &Table) -> Result<(), SupervisorConfigError> {
         for (key, value) in section.iter().filter(|(key, _)| *key != "preset") {
             match value {
                 Value::Table(inner) if is_section(key) => {
@@ -87,9 +88,9 @@ impl Config {
     }
 
     /// Contradictions between keys.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<(), SupervisorConfigError> {
         if self.shadow && !self.level.can_shadow() {
-            return Err(ConfigError::Contradiction {
+            return Err(SupervisorConfigError::Contradiction {
                 key: "supervisor.shadow".to_owned(),
                 why: "level `off` has nothing to watch with; set supervisor.level to advise, adaptive or strict"
                     .to_owned(),
@@ -100,14 +101,14 @@ impl Config {
 }
 
 /// Every key of a section by its whole name, those of a preset before those beside it.
-pub(super) fn flat(section: &Table) -> Result<Vec<(String, Value)>, ConfigError> {
+pub(super) fn flat(section: &Table) -> Result<Vec<(String, Value)>, SupervisorConfigError> {
     let mut keys = Vec::new();
     if let Some(preset) = section.get("preset") {
         let Value::String(name) = preset else {
             return Err(wrong("supervisor.preset", preset, &preset_names()));
         };
         // Refuses what there is not.
-        Config::preset(name)?;
+        SupervisorConfig::preset(name)?;
         if let Some(table) = PRESET_TABLES.get(name) {
             keys.extend(flat(table)?);
         }
@@ -124,9 +125,9 @@ pub(super) fn flat(section: &Table) -> Result<Vec<(String, Value)>, ConfigError>
 }
 
 /// Where a value goes, and what it may be.
-pub(crate) enum Field<'a> {
-    Level(&'a mut Level),
-    Contracts(&'a mut Contracts),
+pub(crate) enum ConfigField<'a> {
+    Level(&'a mut SupervisorLevel),
+    Contracts(&'a mut ContractMode),
     Flag(&'a mut bool),
     /// A count from the given least value on.
     Count(&'a mut u32, u32),
@@ -134,14 +135,14 @@ pub(crate) enum Field<'a> {
     Number(&'a mut f64, f64, f64),
 }
 
-impl Field<'_> {
-    fn set(&mut self, key: &str, value: &Value) -> Result<(), ConfigError> {
+impl ConfigField<'_> {
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), SupervisorConfigError> {
         match self {
-            Self::Level(level) => match value.as_str().and_then(Level::from_name) {
+            Self::Level(level) => match value.as_str().and_then(SupervisorLevel::from_name) {
                 Some(found) => **level = found,
                 None => return Err(wrong(key, value, "off, advise, adaptive or strict")),
             },
-            Self::Contracts(contracts) => match value.as_str().and_then(Contracts::from_name) {
+            Self::Contracts(contracts) => match value.as_str().and_then(ContractMode::from_name) {
                 Some(found) => **contracts = found,
                 None => return Err(wrong(key, value, "advise or enforce")),
             },
@@ -168,13 +169,13 @@ impl Field<'_> {
 /// Larger counts would switch a rule off by another name.
 const MOST: u32 = 100_000;
 
-pub(super) fn fields(config: &mut Config) -> Vec<(&'static str, Field<'_>)> {
-    use Field::{Count, Flag, Number};
-    let Config { level, shadow, contracts, triggers, ladder, takeover, strict, snapshot } = config;
+pub(super) fn fields(config: &mut SupervisorConfig) -> Vec<(&'static str, ConfigField<'_>)> {
+    use ConfigField::{Count, Flag, Number};
+    let SupervisorConfig { level, shadow, contracts, triggers, ladder, takeover, strict, snapshot } = config;
     let mut fields = vec![
-        ("level", Field::Level(level)),
+        ("level", ConfigField::Level(level)),
         ("shadow", Flag(shadow)),
-        ("contracts", Field::Contracts(contracts)),
+        ("contracts", ConfigField::Contracts(contracts)),
     ];
     fields.extend(trigger_fields(triggers));
     fields.extend([
@@ -195,11 +196,11 @@ pub(super) fn fields(config: &mut Config) -> Vec<(&'static str, Field<'_>)> {
 
 fn is_section(key: &str) -> bool {
     let prefix = format!("{key}.");
-    fields(&mut Config::default()).iter().any(|(name, _)| name.starts_with(&prefix))
+    fields(&mut SupervisorConfig::default()).iter().any(|(name, _)| name.starts_with(&prefix))
 }
 
-fn unknown(short: &str) -> ConfigError {
-    let mut config = Config::default();
+fn unknown(short: &str) -> SupervisorConfigError {
+    let mut config = SupervisorConfig::default();
     let all = fields(&mut config);
     let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
     let section = short.rsplit_once('.').map(|(section, _)| format!("{section}."));
@@ -210,12 +211,12 @@ fn unknown(short: &str) -> ConfigError {
         .collect();
     let known = if near.is_empty() { names.clone() } else { near };
     let hint = holon_core::suggest::hint(short, names.iter().copied());
-    ConfigError::Unknown { key: format!("supervisor.{short}"), hint, known: known.join(", ") }
+    SupervisorConfigError::Unknown { key: format!("supervisor.{short}"), hint, known: known.join(", ") }
 }
 
-fn wrong(key: &str, value: &Value, expected: &str) -> ConfigError {
+fn wrong(key: &str, value: &Value, expected: &str) -> SupervisorConfigError {
     let found = crate::key::clip(value.to_string().trim(), 60);
-    ConfigError::Value { key: key.to_owned(), found, expected: expected.to_owned() }
+    SupervisorConfigError::Value { key: key.to_owned(), found, expected: expected.to_owned() }
 }
 
 fn preset_names() -> String {

@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 use toml::Value;
 
-use super::{Config, ConfigError, Contracts};
-use crate::level::Level;
+use super::{ContractMode, SupervisorConfig, SupervisorConfigError};
+use crate::level::SupervisorLevel;
 
 #[track_caller]
 fn refuse(text: &str, key: &str, part: &str) {
-    let error = Config::from_toml(text).expect_err("refused");
+    let error = SupervisorConfig::from_toml(text).expect_err("refused");
     assert_eq!(error.key(), Some(key), "{error}");
     assert!(error.to_string().contains(key), "{error}");
     assert!(error.to_string().contains(part), "{error}");
@@ -16,11 +16,11 @@ fn refuse(text: &str, key: &str, part: &str) {
 
 #[test]
 fn nothing_written_means_the_documented_defaults() {
-    let config = Config::from_toml("").unwrap();
-    assert_eq!(config, Config::from_toml("[supervisor]\npreset = \"\"\n").unwrap());
-    assert_eq!(config.level, Level::Adaptive);
+    let config = SupervisorConfig::from_toml("").unwrap();
+    assert_eq!(config, SupervisorConfig::from_toml("[supervisor]\npreset = \"\"\n").unwrap());
+    assert_eq!(config.level, SupervisorLevel::Adaptive);
     assert!(!config.shadow && config.strict.first_round_graph);
-    assert_eq!(config.contracts, Contracts::Advise);
+    assert_eq!(config.contracts, ContractMode::Advise);
     let t = &config.triggers;
     assert_eq!([t.tool_repeat_fail, t.no_progress, t.file_loop, t.unhealed], [3, 5, 3, 10]);
     assert_eq!([t.polishing, t.malformed, t.empty_replies], [8, 3, 2]);
@@ -34,9 +34,9 @@ fn nothing_written_means_the_documented_defaults() {
 
 #[test]
 fn each_key_can_be_written_and_changes_exactly_itself() {
-    let before = Config::default();
+    let before = SupervisorConfig::default();
     let mut seen = Vec::new();
-    for key in Config::keys() {
+    for key in SupervisorConfig::keys() {
         let mut config = before.clone();
         let values = [
             Value::Integer(7),
@@ -83,22 +83,25 @@ budget_share = nan
         "supervisor.shadow",
         "advise, adaptive or strict",
     );
-    assert!(matches!(Config::from_toml("[supervisor"), Err(ConfigError::Syntax(_))));
+    assert!(matches!(SupervisorConfig::from_toml("[supervisor"), Err(SupervisorConfigError::Syntax(_))));
 }
 
 #[test]
 fn presets_come_first_and_single_keys_win() {
     for name in ["lenient", "aggressive", "strict-ci"] {
-        assert_ne!(Config::preset(name).unwrap(), Config::default(), "{name}");
+        assert_ne!(SupervisorConfig::preset(name).unwrap(), SupervisorConfig::default(), "{name}");
     }
-    assert_eq!(Config::preset("strict-ci").unwrap().level, Level::Strict);
+    assert_eq!(SupervisorConfig::preset("strict-ci").unwrap().level, SupervisorLevel::Strict);
     let text = "[supervisor]\npreset = \"aggressive\"\n[supervisor.triggers]\nno_progress = 9\n";
-    let config = Config::from_toml(text).unwrap();
-    let preset = Config::preset("aggressive").unwrap();
+    let config = SupervisorConfig::from_toml(text).unwrap();
+    let preset = SupervisorConfig::preset("aggressive").unwrap();
     assert_eq!(config.triggers.no_progress, 9);
     assert_eq!(config.triggers.tool_repeat_fail, preset.triggers.tool_repeat_fail);
-    assert!(preset.triggers.tool_repeat_fail < Config::preset("lenient").unwrap().triggers.tool_repeat_fail);
-    let mut by_flag = Config::default();
+    assert!(
+        preset.triggers.tool_repeat_fail
+            < SupervisorConfig::preset("lenient").unwrap().triggers.tool_repeat_fail
+    );
+    let mut by_flag = SupervisorConfig::default();
     by_flag.set("preset", &"aggressive".into()).unwrap();
     assert_eq!(by_flag, preset);
 }
@@ -106,6 +109,6 @@ fn presets_come_first_and_single_keys_win() {
 proptest! {
     #[test]
     fn reading_never_panics(text in "(\\[supervisor(\\.[a-z]{1,6})?\\]\n)?([a-z_]{1,12} = [-0-9a-z\".]{1,6}\n){0,4}") {
-        let _ = Config::from_toml(&text);
+        let _ = SupervisorConfig::from_toml(&text);
     }
 }

@@ -1,9 +1,9 @@
 //! How the cursor moves: forward by evidence, back by a failing check, sideways when a way is given up.
 
-use super::{Branch, GraphStatus, MAIN, Node, NodeKind, NodeStatus, TaskGraph, proof};
+use super::{GraphBranch, GraphNode, GraphStatus, MAIN, NodeKind, NodeStatus, TaskGraph, proof};
 use crate::gate::contract;
-use crate::known::Known;
-use crate::ledger::EntryId;
+use crate::known::EvidenceMemory;
+use crate::ledger::EvidenceId;
 
 /// So many failed verifications, or unproductive edits, end a branch.
 const VERIFY_RETRIES: u32 = 3;
@@ -13,7 +13,7 @@ const REOPENINGS: u32 = 2;
 
 /// Why it is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum AdvanceTrigger {
     /// A call came back.
     Tool,
     /// A check came back.
@@ -30,7 +30,7 @@ pub(crate) enum When {
 
 /// What moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Moved {
+pub(crate) enum GraphMove {
     /// A step changed.
     Node { node: String, status: NodeStatus, reason: &'static str },
     /// Another branch is followed.
@@ -43,22 +43,22 @@ pub(crate) enum Moved {
 
 /// What the cursor is moved by.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ground<'a> {
-    pub known: &'a Known,
+pub(crate) struct AdvanceContext<'a> {
+    pub known: &'a EvidenceMemory,
     pub named: &'a [String],
     pub round: u32,
 }
 
 impl TaskGraph {
     /// Begins with the first step.
-    pub(crate) fn start(&mut self, ground: Ground<'_>) -> Vec<Moved> {
+    pub(crate) fn start(&mut self, ground: AdvanceContext<'_>) -> Vec<GraphMove> {
         let mut moved = Vec::new();
         self.open(ground, &mut moved);
         moved
     }
 
     /// Marks what the past proves, and puts the cursor on the first step it does not.
-    pub(crate) fn backfill(&mut self, ground: Ground<'_>) -> Vec<Moved> {
+    pub(crate) fn backfill(&mut self, ground: AdvanceContext<'_>) -> Vec<GraphMove> {
         let mut moved = Vec::new();
         self.status = GraphStatus::Running;
         while let Some(evidence) =
@@ -71,28 +71,28 @@ impl TaskGraph {
     }
 
     /// Moves as far as the evidence carries.
-    pub(crate) fn tick(&mut self, when: When, ground: Ground<'_>) -> Vec<Moved> {
+    pub(crate) fn tick(&mut self, when: AdvanceTrigger, ground: AdvanceContext<'_>) -> Vec<GraphMove> {
         let mut moved = Vec::new();
         if !self.is_active() {
             return moved;
         }
         match when {
-            When::Tool => self.follow(ground, &mut moved, |kind| {
+            AdvanceTrigger::Tool => self.follow(ground, &mut moved, |kind| {
                 matches!(kind, NodeKind::Inspect | NodeKind::Search | NodeKind::Delegate)
             }),
-            When::Check { ok } => {
+            AdvanceTrigger::Check { ok } => {
                 self.follow(ground, &mut moved, |kind| kind.writes() || kind == NodeKind::Verify);
                 if !ok && self.current().is_some_and(|node| node.kind == NodeKind::Verify) {
                     self.fail_verify("check_failed", ground, &mut moved);
                 }
             }
-            When::RoundEnd { wrote } => self.end_round(wrote, ground, &mut moved),
+            AdvanceTrigger::RoundEnd { wrote } => self.end_round(wrote, ground, &mut moved),
         }
         moved
     }
 
     /// The workspace changed: a verification that was done is not any more.
-    pub(crate) fn mutated(&mut self, ground: Ground<'_>) -> Vec<Moved> {
+    pub(crate) fn mutated(&mut self, ground: AdvanceContext<'_>) -> Vec<GraphMove> {
         let mut moved = Vec::new();
         let index = self.cursor.node_index;
         let stale = self
@@ -105,14 +105,19 @@ impl TaskGraph {
         moved
     }
 
-    fn follow(&mut self, ground: Ground<'_>, moved: &mut Vec<Moved>, these: impl Fn(NodeKind) -> bool) {
+    fn follow(
+        &mut self,
+        ground: AdvanceContext<'_>,
+        moved: &mut Vec<GraphMove>,
+        these: impl Fn(NodeKind) -> bool,
+    ) {
         while let Some(node) = self.current().filter(|node| these(node.kind)) {
             let Some(evidence) = proof::live(node, ground.known, ground.named) else { break };
             self.complete(evidence, "evidence", ground, moved);
         }
     }
 
-    fn end_round(&mut self, wrote: bool, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn end_round(&mut self, wrote: bool, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         let Some(node) = self.current_mut() else { return };
         node.rounds = node.rounds.saturating_add(1);
         let before = node.id.clone();
@@ -125,7 +130,7 @@ impl TaskGraph {
         }
     }
 
-    fn overspent(&mut self, kind: NodeKind, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn overspent(&mut self, kind: NodeKind, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         match kind {
             NodeKind::Inspect | NodeKind::Search | NodeKind::Delegate => self.skip("budget", ground, moved),
             NodeKind::Edit | NodeKind::Fallback => {
@@ -141,7 +146,7 @@ impl TaskGraph {
     }
 
     /// A summary that was tried to be worked on came too early.
-    fn reconsider(&mut self, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn reconsider(&mut self, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         let wants_more = self.current().is_some_and(|node| node.blocked > 0 && node.retries < REOPENINGS);
         let edit = self.last_edit();
         match edit.filter(|_| wants_more) {
@@ -155,7 +160,7 @@ impl TaskGraph {
         }
     }
 
-    fn fail_edit(&mut self, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn fail_edit(&mut self, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         let retries = self.count_retry();
         if retries >= EDIT_RETRIES {
             self.give_up("edit_failed", ground, moved);
@@ -164,7 +169,7 @@ impl TaskGraph {
         }
     }
 
-    fn fail_verify(&mut self, reason: &'static str, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn fail_verify(&mut self, reason: &'static str, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         let retries = self.count_retry();
         self.set(NodeStatus::Failed, reason, moved);
         if retries >= VERIFY_RETRIES {
@@ -183,31 +188,31 @@ impl TaskGraph {
         })
     }
 
-    fn give_up(&mut self, reason: &'static str, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn give_up(&mut self, reason: &'static str, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         self.set(NodeStatus::Failed, reason, moved);
         let unused = |id: &String| self.nodes.get(id).is_some_and(|node| node.status == NodeStatus::Pending);
         let next = self.fallback_branches.iter().find(|branch| branch.node_ids.iter().all(unused));
         let next = next.map(|branch| branch.id.clone());
         match next {
             Some(branch) => {
-                moved.push(Moved::Branch { branch: branch.clone(), reason });
+                moved.push(GraphMove::Branch { branch: branch.clone(), reason });
                 self.cursor.branch_id = branch;
                 self.place(0);
                 self.open(ground, moved);
             }
             None => {
                 self.status = GraphStatus::Failed;
-                moved.push(Moved::Failed);
+                moved.push(GraphMove::Failed);
             }
         }
     }
 
     fn complete(
         &mut self,
-        evidence: Vec<EntryId>,
+        evidence: Vec<EvidenceId>,
         reason: &'static str,
-        ground: Ground<'_>,
-        moved: &mut Vec<Moved>,
+        ground: AdvanceContext<'_>,
+        moved: &mut Vec<GraphMove>,
     ) {
         let Some(node) = self.current_mut() else { return };
         node.evidence = evidence;
@@ -218,26 +223,26 @@ impl TaskGraph {
         self.forward(ground, moved);
     }
 
-    fn skip(&mut self, reason: &'static str, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn skip(&mut self, reason: &'static str, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         self.set(NodeStatus::Skipped, reason, moved);
         self.forward(ground, moved);
     }
 
     /// To the next open step of the branch; at the end of a fallback, to what is left of the main branch.
-    fn forward(&mut self, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn forward(&mut self, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         let next = self.steps().skip(self.cursor.node_index + 1).position(|node| node.status.is_open());
         if let Some(ahead) = next {
             self.place(self.cursor.node_index + 1 + ahead);
             self.open(ground, moved);
         } else if self.cursor.branch_id == MAIN {
             self.status = GraphStatus::Done;
-            moved.push(Moved::Done);
+            moved.push(GraphMove::Done);
         } else {
             self.rejoin(ground, moved);
         }
     }
 
-    fn rejoin(&mut self, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn rejoin(&mut self, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         MAIN.clone_into(&mut self.cursor.branch_id);
         let ids = self.main_branch.node_ids.clone();
         for (at, id) in ids.iter().enumerate() {
@@ -251,11 +256,17 @@ impl TaskGraph {
             }
         }
         self.status = GraphStatus::Done;
-        moved.push(Moved::Done);
+        moved.push(GraphMove::Done);
     }
 
     /// Back to an earlier step; everything from there on is open again.
-    fn go_back(&mut self, at: usize, reason: &'static str, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn go_back(
+        &mut self,
+        at: usize,
+        reason: &'static str,
+        ground: AdvanceContext<'_>,
+        moved: &mut Vec<GraphMove>,
+    ) {
         let ids: Vec<String> = self.branch().node_ids.iter().skip(at).cloned().collect();
         for id in ids {
             self.cursor.completed_node_ids.retain(|done| *done != id);
@@ -264,14 +275,14 @@ impl TaskGraph {
             };
             node.status = NodeStatus::Pending;
             node.evidence.clear();
-            moved.push(Moved::Node { node: id, status: NodeStatus::Pending, reason });
+            moved.push(GraphMove::Node { node: id, status: NodeStatus::Pending, reason });
         }
         self.place(at);
         self.open(ground, moved);
     }
 
     /// The current step begins: its evidence and its budget count from here.
-    fn open(&mut self, ground: Ground<'_>, moved: &mut Vec<Moved>) {
+    fn open(&mut self, ground: AdvanceContext<'_>, moved: &mut Vec<GraphMove>) {
         self.status = GraphStatus::Running;
         let Some(node) = self.current_mut() else { return };
         node.opened = ground.known.entries();
@@ -286,23 +297,23 @@ impl TaskGraph {
         self.cursor.node_id = id;
     }
 
-    fn set(&mut self, status: NodeStatus, reason: &'static str, moved: &mut Vec<Moved>) {
+    fn set(&mut self, status: NodeStatus, reason: &'static str, moved: &mut Vec<GraphMove>) {
         let Some(node) = self.nodes.get_mut(&self.cursor.node_id) else { return };
         if node.status != status {
             node.status = status;
-            moved.push(Moved::Node { node: node.id.clone(), status, reason });
+            moved.push(GraphMove::Node { node: node.id.clone(), status, reason });
         }
     }
 
     fn last_edit(&self) -> Option<usize> {
-        let Branch { node_ids, .. } = self.branch();
+        let GraphBranch { node_ids, .. } = self.branch();
         let writes = |id: &String| self.nodes.get(id).is_some_and(|node| node.kind.writes());
         node_ids.iter().take(self.cursor.node_index + 1).rposition(writes)
     }
 }
 
 /// Whether a step has used up its rounds or calls.
-fn is_spent(node: &Node) -> bool {
+fn is_spent(node: &GraphNode) -> bool {
     let contract = contract(node.kind);
     node.rounds >= contract.rounds || (contract.calls > 0 && node.calls >= contract.calls)
 }

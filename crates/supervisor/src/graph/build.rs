@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::template::{Fit, Wanted, rank};
-use super::{Branch, Cursor, Edge, EdgeKind, GraphStatus, MAIN, Node, NodeKind, NodeStatus, TaskGraph};
-use crate::domain::{Complexity, Intent};
+use super::template::{TemplateFit, TemplateNeeds, rank};
+use super::{
+    EdgeKind, GraphBranch, GraphCursor, GraphEdge, GraphNode, GraphStatus, MAIN, NodeKind, NodeStatus,
+    TaskGraph,
+};
+use crate::domain::{Complexity, GoalIntent};
 use crate::key::clip;
 
 /// Most failing cases a step names.
@@ -12,11 +15,11 @@ const CASES: usize = 8;
 
 /// What a graph is made from.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct GraphRecipe<'a> {
     /// Which graph of the run this is, from 1.
     pub number: u32,
     pub goal: &'a str,
-    pub intent: Intent,
+    pub intent: GoalIntent,
     pub complexity: Complexity,
     /// Whether any check is known.
     pub checks: bool,
@@ -25,10 +28,10 @@ pub(crate) struct Plan<'a> {
     pub cases: &'a [String],
 }
 
-impl Plan<'_> {
+impl GraphRecipe<'_> {
     /// The graph of the best template, and how all of them fit; nothing when there is none.
-    pub(crate) fn build(&self) -> Option<(TaskGraph, Vec<Fit>)> {
-        let wanted = Wanted {
+    pub(crate) fn build(&self) -> Option<(TaskGraph, Vec<TemplateFit>)> {
+        let wanted = TemplateNeeds {
             intent: self.intent,
             complexity: self.complexity,
             checks: self.checks,
@@ -42,7 +45,7 @@ impl Plan<'_> {
         let mut main = Vec::new();
         for step in template.nodes.iter().filter(|step| self.checks || step.kind != NodeKind::Verify) {
             let id = format!("node-{:02}", main.len() + 1);
-            let mut node = Node::new(&id, step.kind, &step.title);
+            let mut node = GraphNode::new(&id, step.kind, &step.title);
             if step.kind.writes() {
                 node.cases = self.cases.iter().take(CASES).map(|case| clip(case, 100)).collect();
             }
@@ -59,24 +62,24 @@ impl Plan<'_> {
             template: template.id.clone(),
             nodes,
             edges,
-            main_branch: Branch { id: MAIN.to_owned(), node_ids: main },
+            main_branch: GraphBranch { id: MAIN.to_owned(), node_ids: main },
             fallback_branches,
-            cursor: Cursor { branch_id: MAIN.to_owned(), node_id: first, ..Cursor::default() },
+            cursor: GraphCursor { branch_id: MAIN.to_owned(), node_id: first, ..GraphCursor::default() },
             status: GraphStatus::Ready,
             unverified: has_verify && !self.checks,
         };
         Some((graph, fits))
     }
 
-    fn fallbacks(&self, nodes: &mut BTreeMap<String, Node>) -> Vec<Branch> {
+    fn fallbacks(&self, nodes: &mut BTreeMap<String, GraphNode>) -> Vec<GraphBranch> {
         if !nodes.values().any(|node| node.kind.writes()) {
             return Vec::new();
         }
         let mut number = 0;
-        let mut add = |nodes: &mut BTreeMap<String, Node>, kind: NodeKind, title: &str| {
+        let mut add = |nodes: &mut BTreeMap<String, GraphNode>, kind: NodeKind, title: &str| {
             number += 1;
             let id = format!("node-fb{number:02}");
-            nodes.insert(id.clone(), Node::new(&id, kind, title));
+            nodes.insert(id.clone(), GraphNode::new(&id, kind, title));
             id
         };
         let mut branches = Vec::new();
@@ -85,16 +88,19 @@ impl Plan<'_> {
             if self.checks {
                 node_ids.push(add(nodes, NodeKind::Verify, "Run the checks"));
             }
-            branches.push(Branch { id: format!("fallback-{at}"), node_ids });
+            branches.push(GraphBranch { id: format!("fallback-{at}"), node_ids });
         }
         branches
     }
 }
 
-fn edges(main: &[String], fallbacks: &[Branch], nodes: &BTreeMap<String, Node>) -> Vec<Edge> {
-    let chain = |ids: &[String]| -> Vec<Edge> {
-        let edge =
-            |pair: &[String]| Edge { from: pair[0].clone(), to: pair[1].clone(), kind: EdgeKind::Normal };
+fn edges(main: &[String], fallbacks: &[GraphBranch], nodes: &BTreeMap<String, GraphNode>) -> Vec<GraphEdge> {
+    let chain = |ids: &[String]| -> Vec<GraphEdge> {
+        let edge = |pair: &[String]| GraphEdge {
+            from: pair[0].clone(),
+            to: pair[1].clone(),
+            kind: EdgeKind::Normal,
+        };
         ids.windows(2).map(edge).collect()
     };
     let mut edges = chain(main);
@@ -106,7 +112,7 @@ fn edges(main: &[String], fallbacks: &[Branch], nodes: &BTreeMap<String, Node>) 
     let mut from = failing(main);
     for branch in fallbacks {
         if let (Some(from), Some(to)) = (from, branch.node_ids.first()) {
-            edges.push(Edge { from, to: to.clone(), kind: EdgeKind::Fallback });
+            edges.push(GraphEdge { from, to: to.clone(), kind: EdgeKind::Fallback });
         }
         edges.extend(chain(&branch.node_ids));
         from = failing(&branch.node_ids);
@@ -114,7 +120,7 @@ fn edges(main: &[String], fallbacks: &[Branch], nodes: &BTreeMap<String, Node>) 
     edges
 }
 
-impl Node {
+impl GraphNode {
     pub(crate) fn new(id: &str, kind: NodeKind, title: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -139,28 +145,29 @@ impl TaskGraph {
     pub(crate) fn linear(&self, number: u32) -> Self {
         let mut nodes = BTreeMap::new();
         let mut main = Vec::new();
-        let past = |node: &Node| matches!(node.status, NodeStatus::Done | NodeStatus::Skipped);
-        let all: Vec<&Node> = self.main_branch.node_ids.iter().filter_map(|id| self.nodes.get(id)).collect();
+        let past = |node: &GraphNode| matches!(node.status, NodeStatus::Done | NodeStatus::Skipped);
+        let all: Vec<&GraphNode> =
+            self.main_branch.node_ids.iter().filter_map(|id| self.nodes.get(id)).collect();
         // What could not be verified has to be edited once more.
         let unverified = all.iter().any(|node| node.kind == NodeKind::Verify && !past(node));
         for step in all.into_iter().filter(|node| !past(node) || (unverified && node.kind.writes())) {
             let id = format!("node-{:02}", main.len() + 1);
-            let mut node = Node::new(&id, step.kind, &step.title);
+            let mut node = GraphNode::new(&id, step.kind, &step.title);
             node.cases.clone_from(&step.cases);
             nodes.insert(id.clone(), node);
             main.push(id);
         }
         let edges = edges(&main, &[], &nodes);
-        let cursor = Cursor {
+        let cursor = GraphCursor {
             branch_id: MAIN.to_owned(),
             node_id: main.first().cloned().unwrap_or_default(),
-            ..Cursor::default()
+            ..GraphCursor::default()
         };
         Self {
             graph_id: format!("graph-{number}"),
             nodes,
             edges,
-            main_branch: Branch { id: MAIN.to_owned(), node_ids: main },
+            main_branch: GraphBranch { id: MAIN.to_owned(), node_ids: main },
             fallback_branches: Vec::new(),
             cursor,
             status: GraphStatus::Ready,
@@ -174,11 +181,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn plan(complexity: Complexity) -> Plan<'static> {
-        Plan {
+    fn plan(complexity: Complexity) -> GraphRecipe<'static> {
+        GraphRecipe {
             number: 1,
             goal: "g",
-            intent: Intent::Edit,
+            intent: GoalIntent::Edit,
             complexity,
             checks: true,
             monorepo: false,
@@ -221,19 +228,20 @@ mod tests {
 
     #[test]
     fn without_checks_there_is_nothing_to_verify_and_it_is_said() {
-        let (graph, _) = Plan { checks: false, ..plan(Complexity::Moderate) }.build().unwrap();
+        let (graph, _) = GraphRecipe { checks: false, ..plan(Complexity::Moderate) }.build().unwrap();
         assert_eq!(kinds(&graph), ["inspect", "search", "edit", "summarize"]);
         assert_eq!(graph.fallback_branches[0].node_ids, ["node-fb01"]);
         assert!(graph.unverified);
-        let (docs, _) =
-            Plan { intent: Intent::Docs, checks: false, ..plan(Complexity::Moderate) }.build().unwrap();
+        let (docs, _) = GraphRecipe { intent: GoalIntent::Docs, checks: false, ..plan(Complexity::Moderate) }
+            .build()
+            .unwrap();
         assert!(!docs.unverified, "nothing was to be verified");
     }
 
     #[test]
     fn failing_cases_make_a_repair() {
         let cases = ["a::b".to_owned(), "c::d".to_owned()];
-        let (graph, _) = Plan { cases: &cases, ..plan(Complexity::Simple) }.build().unwrap();
+        let (graph, _) = GraphRecipe { cases: &cases, ..plan(Complexity::Simple) }.build().unwrap();
         assert_eq!(graph.template, "debug-repair");
         let edit = graph.nodes.values().find(|node| node.kind == NodeKind::Edit).unwrap();
         assert_eq!(edit.cases, cases);
@@ -241,7 +249,8 @@ mod tests {
 
     #[test]
     fn nothing_to_edit_needs_no_other_way() {
-        let (graph, _) = Plan { intent: Intent::Inspect, ..plan(Complexity::Hard) }.build().unwrap();
+        let (graph, _) =
+            GraphRecipe { intent: GoalIntent::Inspect, ..plan(Complexity::Hard) }.build().unwrap();
         assert!(graph.fallback_branches.is_empty());
     }
 

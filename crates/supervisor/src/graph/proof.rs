@@ -1,15 +1,15 @@
 //! What proves a step: ledger entries that are still fresh, and nothing else.
 
-use super::{Node, NodeKind};
+use super::{GraphNode, NodeKind};
 use crate::goal;
-use crate::known::Known;
-use crate::ledger::EntryId;
+use crate::known::EvidenceMemory;
+use crate::ledger::EvidenceId;
 
 /// Most entries cited.
 const CITED: usize = 4;
 
 /// The entries that prove a step while it is the current one.
-pub(super) fn live(node: &Node, known: &Known, named: &[String]) -> Option<Vec<EntryId>> {
+pub(super) fn live(node: &GraphNode, known: &EvidenceMemory, named: &[String]) -> Option<Vec<EvidenceId>> {
     let found = match node.kind {
         NodeKind::Inspect => known.fresh_reads(named, CITED),
         NodeKind::Search => seen(known),
@@ -34,7 +34,7 @@ pub(super) fn live(node: &Node, known: &Known, named: &[String]) -> Option<Vec<E
 }
 
 /// The entries that prove a step by what is there already, whenever it came about.
-pub(super) fn past(node: &Node, known: &Known, named: &[String]) -> Option<Vec<EntryId>> {
+pub(super) fn past(node: &GraphNode, known: &EvidenceMemory, named: &[String]) -> Option<Vec<EvidenceId>> {
     let found = match node.kind {
         NodeKind::Inspect | NodeKind::Search => {
             let mut found = known.fresh_reads(&[], CITED);
@@ -59,7 +59,7 @@ pub(super) fn past(node: &Node, known: &Known, named: &[String]) -> Option<Vec<E
     (!found.is_empty()).then_some(found)
 }
 
-fn seen(known: &Known) -> Vec<EntryId> {
+fn seen(known: &EvidenceMemory) -> Vec<EvidenceId> {
     if let Some(entry) = known.fresh_search() {
         return vec![entry];
     }
@@ -68,7 +68,7 @@ fn seen(known: &Known) -> Vec<EntryId> {
     if reads.len() >= 2 { reads } else { Vec::new() }
 }
 
-fn changes(known: &Known, wanted: impl Fn(EntryId, &str) -> bool) -> Vec<EntryId> {
+fn changes(known: &EvidenceMemory, wanted: impl Fn(EvidenceId, &str) -> bool) -> Vec<EvidenceId> {
     let fresh = known.changed().iter().rev().filter(|file| file.entry.0 > 0);
     fresh.filter(|file| wanted(file.entry, &file.path)).map(|file| file.entry).take(CITED).collect()
 }

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::NodeKind;
-use crate::domain::{Complexity, Intent};
+use crate::domain::{Complexity, GoalIntent};
 
 /// One template.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Template {
+pub(super) struct PlanTemplate {
     pub id: String,
     /// What it is made for.
     complexity: Vec<Complexity>,
@@ -23,13 +23,13 @@ pub(super) struct Template {
     /// Whether it is for repairing known failing cases.
     #[serde(default)]
     repair: bool,
-    pub nodes: Vec<Step>,
+    pub nodes: Vec<TemplateStep>,
 }
 
 /// One step of a template.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Step {
+pub(super) struct TemplateStep {
     #[serde(rename = "type")]
     pub kind: NodeKind,
     pub title: String,
@@ -37,13 +37,13 @@ pub(super) struct Step {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-struct File {
-    template: Vec<Template>,
+struct TemplatesFile {
+    template: Vec<PlanTemplate>,
 }
 
 /// How well a template fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fit {
+pub struct TemplateFit {
     /// Which.
     pub template: String,
     /// Higher is better.
@@ -56,25 +56,25 @@ macro_rules! file {
     };
 }
 
-const FILES: [(Intent, &str); 7] = [
-    (Intent::Edit, file!("edit")),
-    (Intent::Debug, file!("debug")),
-    (Intent::Test, file!("test")),
-    (Intent::Refactor, file!("refactor")),
-    (Intent::Docs, file!("docs")),
-    (Intent::Inspect, file!("inspect")),
-    (Intent::Question, file!("question")),
+const FILES: [(GoalIntent, &str); 7] = [
+    (GoalIntent::Edit, file!("edit")),
+    (GoalIntent::Debug, file!("debug")),
+    (GoalIntent::Test, file!("test")),
+    (GoalIntent::Refactor, file!("refactor")),
+    (GoalIntent::Docs, file!("docs")),
+    (GoalIntent::Inspect, file!("inspect")),
+    (GoalIntent::Question, file!("question")),
 ];
 
-static TEMPLATES: LazyLock<Vec<(Intent, Vec<Template>)>> = LazyLock::new(|| {
-    let read = |text| toml::from_str::<File>(text).unwrap_or_default().template;
+static TEMPLATES: LazyLock<Vec<(GoalIntent, Vec<PlanTemplate>)>> = LazyLock::new(|| {
+    let read = |text| toml::from_str::<TemplatesFile>(text).unwrap_or_default().template;
     FILES.iter().map(|(intent, text)| (*intent, read(text))).collect()
 });
 
 /// What a plan has to fit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
-    pub intent: Intent,
+pub(super) struct TemplateNeeds {
+    pub intent: GoalIntent,
     pub complexity: Complexity,
     pub checks: bool,
     pub monorepo: bool,
@@ -83,20 +83,22 @@ pub(super) struct Wanted {
 }
 
 /// All templates for it, best first, and the best itself.
-pub(super) fn rank(wanted: &Wanted) -> (Option<&'static Template>, Vec<Fit>) {
+pub(super) fn rank(wanted: &TemplateNeeds) -> (Option<&'static PlanTemplate>, Vec<TemplateFit>) {
     // A repair is a repair whatever the run was about.
-    let intent = if wanted.repair { Intent::Debug } else { wanted.intent };
+    let intent = if wanted.repair { GoalIntent::Debug } else { wanted.intent };
     let templates = TEMPLATES.iter().find(|(of, _)| *of == intent).map_or(&[][..], |(_, list)| list);
-    let mut ranked: Vec<(i32, &'static Template)> =
+    let mut ranked: Vec<(i32, &'static PlanTemplate)> =
         templates.iter().map(|template| (score(template, wanted), template)).collect();
     // Stable: of equals the first in the file wins.
     ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    let fits =
-        ranked.iter().map(|(score, template)| Fit { template: template.id.clone(), score: *score }).collect();
+    let fits = ranked
+        .iter()
+        .map(|(score, template)| TemplateFit { template: template.id.clone(), score: *score })
+        .collect();
     (ranked.first().map(|(_, template)| *template), fits)
 }
 
-fn score(template: &Template, wanted: &Wanted) -> i32 {
+fn score(template: &PlanTemplate, wanted: &TemplateNeeds) -> i32 {
     let distance = template.complexity.iter().map(|has| (*has as i32 - wanted.complexity as i32).abs()).min();
     let complexity = 50 - 15 * distance.unwrap_or(4);
     let checks = if template.checks == wanted.checks { 10 } else { 0 };
@@ -128,10 +130,11 @@ mod tests {
     #[test]
     fn every_file_is_read_and_every_intent_has_a_plan() {
         for (intent, text) in FILES {
-            let file: Result<File, _> = toml::from_str(text);
+            let file: Result<TemplatesFile, _> = toml::from_str(text);
             assert!(file.as_ref().is_ok_and(|file| !file.template.is_empty()), "{}", intent.name());
             for complexity in ALL {
-                let wanted = Wanted { intent, complexity, checks: true, monorepo: false, repair: false };
+                let wanted =
+                    TemplateNeeds { intent, complexity, checks: true, monorepo: false, repair: false };
                 let (best, fits) = rank(&wanted);
                 let best =
                     best.map(|template| (template.id.as_str(), template.nodes.last().map(|step| step.kind)));
@@ -147,25 +150,25 @@ mod tests {
     #[test]
     fn the_best_fit_wins() {
         let check = |intent, complexity, monorepo, repair, expect: &str| {
-            let (best, fits) = rank(&Wanted { intent, complexity, checks: true, monorepo, repair });
+            let (best, fits) = rank(&TemplateNeeds { intent, complexity, checks: true, monorepo, repair });
             assert_eq!(best.map(|template| template.id.as_str()), Some(expect), "{fits:?}");
             assert_eq!(fits[0].template, expect);
         };
-        check(Intent::Edit, Complexity::Trivial, false, false, "edit-trivial");
-        check(Intent::Edit, Complexity::Simple, false, false, "edit-standard");
-        check(Intent::Edit, Complexity::Complex, false, false, "edit-standard");
-        check(Intent::Edit, Complexity::Complex, true, false, "edit-monorepo");
-        check(Intent::Edit, Complexity::Hard, false, false, "edit-hard");
-        check(Intent::Edit, Complexity::Hard, false, true, "debug-repair");
-        check(Intent::Debug, Complexity::Simple, false, false, "debug-standard");
-        check(Intent::Docs, Complexity::Hard, false, false, "docs-standard");
+        check(GoalIntent::Edit, Complexity::Trivial, false, false, "edit-trivial");
+        check(GoalIntent::Edit, Complexity::Simple, false, false, "edit-standard");
+        check(GoalIntent::Edit, Complexity::Complex, false, false, "edit-standard");
+        check(GoalIntent::Edit, Complexity::Complex, true, false, "edit-monorepo");
+        check(GoalIntent::Edit, Complexity::Hard, false, false, "edit-hard");
+        check(GoalIntent::Edit, Complexity::Hard, false, true, "debug-repair");
+        check(GoalIntent::Debug, Complexity::Simple, false, false, "debug-standard");
+        check(GoalIntent::Docs, Complexity::Hard, false, false, "docs-standard");
     }
 
     #[test]
     fn the_shapes_the_design_names() {
         let kinds = |complexity| {
-            let (best, _) = rank(&Wanted {
-                intent: Intent::Edit,
+            let (best, _) = rank(&TemplateNeeds {
+                intent: GoalIntent::Edit,
                 complexity,
                 checks: true,
                 monorepo: false,

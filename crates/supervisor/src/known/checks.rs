@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Known;
-use crate::event::CheckRan;
-use crate::key::{Hash, clip, push_bounded};
-use crate::ledger::EntryId;
+use super::EvidenceMemory;
+use crate::event::CheckOutcome;
+use crate::key::{FnvHash, clip, push_bounded};
+use crate::ledger::EvidenceId;
 
 const CHECKS: usize = 8;
 const FAILING: usize = 10;
@@ -22,7 +22,7 @@ pub struct CheckState {
     /// The command.
     pub command: String,
     /// The result's entry.
-    pub entry: EntryId,
+    pub entry: EvidenceId,
     /// The version it speaks of.
     pub version: u64,
     /// Whether it passed.
@@ -39,7 +39,7 @@ pub struct CheckState {
     luck: u32,
     doings: u64,
     /// What it said before anything was changed, if it ran then.
-    before: Option<Before>,
+    before: Option<InitialCheck>,
     /// Whether the host ran it, and not the agent.
     #[serde(default)]
     by_host: bool,
@@ -47,7 +47,7 @@ pub struct CheckState {
 
 /// A check before anything was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Before {
+struct InitialCheck {
     ok: bool,
     failing: Vec<String>,
 }
@@ -93,8 +93,8 @@ impl CheckState {
     }
 }
 
-impl Known {
-    pub(super) fn check(&mut self, check: &CheckRan, entry: EntryId) -> (bool, bool) {
+impl EvidenceMemory {
+    pub(super) fn check(&mut self, check: &CheckOutcome, entry: EvidenceId) -> (bool, bool) {
         if !check.could_run() {
             return (false, false);
         }
@@ -123,7 +123,7 @@ impl Known {
         let (version, doings) = (self.version, self.doings);
         let failing: Vec<String> = check.failing.iter().take(FAILING).map(|case| clip(case, CASE)).collect();
         let says = clip(check.says.as_deref().unwrap_or_default(), CASE);
-        let first = || (version == 0).then(|| Before { ok, failing: failing.clone() });
+        let first = || (version == 0).then(|| InitialCheck { ok, failing: failing.clone() });
         let base = before.as_ref().and_then(|old| old.before.clone()).or_else(first);
         let moved = before.as_ref().is_some_and(|old| old.version != version);
         self.round.red_new |= !ok && novel;
@@ -162,10 +162,10 @@ impl Known {
     }
 
     /// Whether a result is one that was not there before, and remembers it.
-    fn is_novel(&mut self, command: &str, check: &CheckRan, score: u64, result: &str) -> bool {
+    fn is_novel(&mut self, command: &str, check: &CheckOutcome, score: u64, result: &str) -> bool {
         let mut cases: Vec<&str> = check.failing.iter().map(String::as_str).collect();
         cases.sort_unstable();
-        let mut hash = Hash::new();
+        let mut hash = FnvHash::new();
         hash.add(command);
         hash.number(score);
         cases.into_iter().for_each(|case| hash.add(case));

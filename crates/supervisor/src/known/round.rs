@@ -58,7 +58,7 @@ impl RoundEvidence {
 
 /// What a single fact brought.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Brought {
+pub(crate) struct FactEvidence {
     pub mutations: u32,
     pub greener: bool,
     pub verified: bool,

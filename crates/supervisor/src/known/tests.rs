@@ -1,7 +1,7 @@
 //! What counts as new, as green and as proven.
 
 use super::*;
-use crate::event::CheckRan;
+use crate::event::CheckOutcome;
 use crate::scene::{check_ran, of_call, read, search, write};
 
 fn named(paths: &[&str]) -> Vec<String> {
@@ -10,8 +10,8 @@ fn named(paths: &[&str]) -> Vec<String> {
 
 #[test]
 fn what_was_not_known_is_news() {
-    let mut known = Known::default();
-    let mut new = |fact: Fact| {
+    let mut known = EvidenceMemory::default();
+    let mut new = |fact: SupervisorFact| {
         known.absorb(&fact, 1);
         known.end_round(0, 0).is_new()
     };
@@ -28,10 +28,10 @@ fn what_was_not_known_is_news() {
 
 #[test]
 fn the_same_words_of_a_check_are_no_news_however_it_is_asked() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     let mut new = |command: &str, result: &str| {
-        let Fact::CheckRan(check) = check_ran(command, 2, &[]) else { return false };
-        known.absorb(&Fact::CheckRan(CheckRan { result: Some(result.to_owned()), ..check }), 1);
+        let SupervisorFact::CheckRan(check) = check_ran(command, 2, &[]) else { return false };
+        known.absorb(&SupervisorFact::CheckRan(CheckOutcome { result: Some(result.to_owned()), ..check }), 1);
         known.end_round(0, 0).is_new()
     };
     assert!(new("make test", "x"));
@@ -42,7 +42,7 @@ fn the_same_words_of_a_check_are_no_news_however_it_is_asked() {
 
 #[test]
 fn what_was_green_before_and_is_again_is_told_apart() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     let mut again = |change: Option<(&str, &str)>, exit: i32, failing: &[&str]| {
         if let Some((before, after)) = change {
             known.absorb(&write("c", "a.rs", before, after), 1);
@@ -58,7 +58,7 @@ fn what_was_green_before_and_is_again_is_told_apart() {
 #[test]
 fn what_only_the_host_has_seen_is_not_told_unless_it_can_be_compared() {
     for (call, first, told) in [(None, false, false), (None, true, true), (Some("c1"), false, true)] {
-        let mut known = Known::default();
+        let mut known = EvidenceMemory::default();
         if first {
             known.absorb(&check_ran("t", 1, &["a"]), 1);
         }
@@ -71,7 +71,7 @@ fn what_only_the_host_has_seen_is_not_told_unless_it_can_be_compared() {
 
 #[test]
 fn a_result_is_news_until_it_was_seen() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     let mut new = |call: u64, result: &str, ok: bool| {
         known.learn(call, Some(result), ok, false);
         known.end_round(0, 0).news
@@ -90,7 +90,7 @@ fn a_result_is_news_until_it_was_seen() {
 
 #[test]
 fn searches_in_vain_are_news_for_a_while() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     let mut new = |call: u64, result: &str, empty: bool| {
         known.learn(call, Some(result), true, empty);
         known.end_round(0, 0).news
@@ -102,7 +102,7 @@ fn searches_in_vain_are_news_for_a_while() {
 
 #[test]
 fn what_was_put_back_is_not_changed() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     known.absorb(&write("c1", "a.rs", "1", "2"), 1);
     assert_eq!(known.changed_count(), 1);
     known.absorb(&write("c2", "a.rs", "2", "1"), 1);
@@ -113,10 +113,10 @@ fn what_was_put_back_is_not_changed() {
 #[test]
 fn a_command_that_passes_answers_for_the_same_with_more_around_it() {
     let ended = |failed: &str, passed: &str| {
-        let mut known = Known::default();
+        let mut known = EvidenceMemory::default();
         for (call, label, ok) in [(1, failed, false), (2, passed, true)] {
             let (exit, says) = (Some(i32::from(!ok)), if ok { "" } else { "no" });
-            known.ended(&Ended {
+            known.ended(&CallEnding {
                 call,
                 label,
                 command: true,
@@ -139,8 +139,8 @@ fn a_command_that_passes_answers_for_the_same_with_more_around_it() {
 }
 
 /// A command of the agent's own that failed.
-fn failed(known: &mut Known, label: &str, exit: i32) {
-    known.ended(&Ended {
+fn failed(known: &mut EvidenceMemory, label: &str, exit: i32) {
+    known.ended(&CallEnding {
         call: 1,
         label,
         command: true,
@@ -156,7 +156,7 @@ fn failed(known: &mut Known, label: &str, exit: i32) {
 #[test]
 fn what_is_not_there_is_no_check() {
     for (exit, is_check) in [(1, true), (126, false), (127, false)] {
-        let mut known = Known::default();
+        let mut known = EvidenceMemory::default();
         failed(&mut known, "./gradlew check", exit);
         assert_eq!(known.trial().is_some(), is_check, "{exit}");
     }
@@ -165,7 +165,7 @@ fn what_is_not_there_is_no_check() {
 #[test]
 fn tests_that_lost_lines_before_anything_failed_got_nobody_past_a_failure() {
     let shrank = |first: bool| {
-        let mut known = Known::default();
+        let mut known = EvidenceMemory::default();
         let test = || vec!["tests/test_a.py".to_owned()];
         if first {
             known.shrank(test());
@@ -179,7 +179,7 @@ fn tests_that_lost_lines_before_anything_failed_got_nobody_past_a_failure() {
 
 #[test]
 fn only_texts_for_people_are_documentation() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     assert!(!known.is_documentation(), "nothing was changed");
     known.absorb(&write("c1", "docs/REVIEW.md", "", "2"), 1);
     known.absorb(&write("c1", "LIST.txt", "", "2"), 1);
@@ -190,9 +190,9 @@ fn only_texts_for_people_are_documentation() {
 
 #[test]
 fn whatever_ran_since_the_last_change_shows_something() {
-    let mut known = Known::default();
-    let ran = |known: &mut Known, wrote: bool| {
-        known.ended(&Ended {
+    let mut known = EvidenceMemory::default();
+    let ran = |known: &mut EvidenceMemory, wrote: bool| {
+        known.ended(&CallEnding {
             call: 1,
             label: "sh it.sh",
             command: true,
@@ -216,7 +216,7 @@ fn whatever_ran_since_the_last_change_shows_something() {
 
 #[test]
 fn changes_that_reach_further_are_told_apart() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     let mut of = |before: &str, after: &str, path: &str, lines: u32| {
         known.absorb(&write("c", path, before, after), 1);
         let round = known.end_round(lines, 0);
@@ -228,15 +228,15 @@ fn changes_that_reach_further_are_told_apart() {
     assert_eq!(of("1", "2", "new.rs", 1), (false, false, false));
     let reaches = RoundEvidence { created: true, grew: true, ..RoundEvidence::default() };
     assert!(reaches.reaches(false) && !reaches.reaches(true));
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     let mut further = |gone: u32| known.end_round(20, gone).reaches(true);
     assert!(further(2) && !further(2) && further(3), "lines of the beginning that were not touched yet");
 }
 
 #[test]
 fn what_failed_before_is_told_apart() {
-    let own = |facts: &[Fact], wanted: bool| {
-        let mut known = Known::default();
+    let own = |facts: &[SupervisorFact], wanted: bool| {
+        let mut known = EvidenceMemory::default();
         facts.iter().for_each(|fact| {
             known.absorb(fact, 1);
         });
@@ -255,8 +255,8 @@ fn what_failed_before_is_told_apart() {
 
 #[test]
 fn greener_needs_fewer_failures_and_a_change_in_between() {
-    let check = |first: Fact, change: bool, second: Fact, expect: bool| {
-        let mut known = Known::default();
+    let check = |first: SupervisorFact, change: bool, second: SupervisorFact, expect: bool| {
+        let mut known = EvidenceMemory::default();
         known.absorb(&first, 1);
         if change {
             known.absorb(&write("c1", "a.rs", "1", "2"), 1);
@@ -266,9 +266,11 @@ fn greener_needs_fewer_failures_and_a_change_in_between() {
     };
     let red = |cases: &[&str]| check_ran("t", 1, cases);
     let broken = |errors: u32| {
-        let Fact::CheckRan(mut ran) = check_ran("t", 1, &[]) else { return Fact::ModelDone };
+        let SupervisorFact::CheckRan(mut ran) = check_ran("t", 1, &[]) else {
+            return SupervisorFact::ModelDone;
+        };
         ran.diagnostics = errors;
-        Fact::CheckRan(ran)
+        SupervisorFact::CheckRan(ran)
     };
     check(red(&["a", "b"]), true, red(&["a"]), true);
     check(red(&["a", "b"]), false, red(&["a"]), false);
@@ -284,7 +286,7 @@ fn greener_needs_fewer_failures_and_a_change_in_between() {
 
 #[test]
 fn one_success_per_version() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     let green = check_ran("t", 0, &[]);
     assert!(known.absorb(&green, 1).verified);
     assert!(!known.absorb(&green, 1).verified);
@@ -295,16 +297,16 @@ fn one_success_per_version() {
 #[test]
 fn luck_is_no_success() {
     let (red, green) = (check_ran("t", 1, &["x"]), check_ran("t", 0, &[]));
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     known.absorb(&red, 1);
     for expect in [false, true] {
         assert_eq!(known.absorb(&green, 1).verified, expect, "passing is proven by the second time");
         assert_eq!((known.fresh_green().is_some(), known.fresh_luck().is_none()), (expect, expect));
     }
     known.absorb(&red, 1);
-    let mut installed = crate::scene::finished("c", true, Evidence::default());
+    let mut installed = crate::scene::finished("c", true, ProvenEffects::default());
     installed.exit = Some(0);
-    known.absorb(&Fact::ToolFinished(installed), 1);
+    known.absorb(&SupervisorFact::ToolFinished(installed), 1);
     known.absorb(&green, 1);
     assert!(known.fresh_green().is_some(), "something was done in between");
     known.absorb(&write("c1", "a.rs", "1", "2"), 1);
@@ -315,7 +317,7 @@ fn luck_is_no_success() {
 
 #[test]
 fn going_to_and_fro_between_results_is_no_progress() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     let mut content = 0;
     let mut turn = |cases: &[&str]| {
         content += 1;
@@ -330,7 +332,7 @@ fn going_to_and_fro_between_results_is_no_progress() {
 
 #[test]
 fn green_is_fresh_until_something_changes_or_fails() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     known.absorb(&check_ran("t", 0, &[]), 1);
     assert!(known.fresh_green().is_some());
     known.absorb(&check_ran("lint", 1, &[]), 1);
@@ -344,24 +346,24 @@ fn green_is_fresh_until_something_changes_or_fails() {
 
 #[test]
 fn reads_prove_what_has_not_changed() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     known.absorb(&read("c1", "a.rs", "1"), 1);
     known.absorb(&read("c2", "b.rs", "1"), 1);
-    assert_eq!(known.fresh_reads(&named(&["a.rs"]), 8), [EntryId(1)]);
+    assert_eq!(known.fresh_reads(&named(&["a.rs"]), 8), [EvidenceId(1)]);
     assert_eq!(known.fresh_reads(&named(&["c.rs"]), 8), []);
     assert_eq!(known.fresh_reads(&named(&["src/"]), 8).len(), 2, "a folder is not one file");
-    assert_eq!(known.fresh_reads(&[], 8), [EntryId(2), EntryId(1)]);
+    assert_eq!(known.fresh_reads(&[], 8), [EvidenceId(2), EvidenceId(1)]);
     known.absorb(&write("c3", "a.rs", "1", "2"), 1);
-    assert_eq!(known.fresh_reads(&[], 8), [EntryId(2)]);
+    assert_eq!(known.fresh_reads(&[], 8), [EvidenceId(2)]);
     known.absorb(&search("c4", 3), 1);
-    assert_eq!(known.fresh_search(), Some(EntryId(4)));
+    assert_eq!(known.fresh_search(), Some(EvidenceId(4)));
     known.absorb(&write("c5", "a.rs", "2", "3"), 1);
     assert_eq!(known.fresh_search(), None);
 }
 
 #[test]
 fn memory_is_bounded() {
-    let mut known = Known::default();
+    let mut known = EvidenceMemory::default();
     for i in 0..2000 {
         let path = format!("{}/{i}", "deep".repeat(100));
         known.absorb(&read("c", &path, "1"), 1);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Known;
+use super::EvidenceMemory;
 use crate::key::{clip, key, push_bounded};
 use crate::words::{is_called_check, is_looking};
 
@@ -13,7 +13,7 @@ const PROVEN: u32 = 2;
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended<'a> {
+pub(crate) struct CallEnding<'a> {
     /// The call itself.
     pub call: u64,
     /// The command line, or the tool.
@@ -33,7 +33,7 @@ pub(crate) struct Ended<'a> {
 
 /// A call that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Try {
+pub struct FailedCall {
     call: u64,
     /// The command line, or the tool.
     pub label: String,
@@ -57,7 +57,7 @@ pub struct Try {
     before: bool,
 }
 
-impl Try {
+impl FailedCall {
     /// Whether it is what the agent itself goes by: it failed before a change and after it, or it is called a check.
     fn is_check(&self) -> bool {
         let looking = is_looking(&self.label);
@@ -80,9 +80,9 @@ fn plain(line: &str) -> String {
     words.map(|word| word.trim_start_matches("./")).collect::<Vec<_>>().join(" ")
 }
 
-impl Known {
+impl EvidenceMemory {
     /// Remembers how a call ended.
-    pub(crate) fn ended(&mut self, how: &Ended<'_>) {
+    pub(crate) fn ended(&mut self, how: &CallEnding<'_>) {
         if how.command && !how.wrote {
             self.ran = Some(self.version);
         }
@@ -91,7 +91,7 @@ impl Known {
             // Whoever ran it with more around it is answered, too; what hides how it ended answers nobody.
             let line = plain(how.label);
             let tells = how.command && !line.is_empty() && !how.label.contains(['|', ';']);
-            let same = |one: &Try| {
+            let same = |one: &FailedCall| {
                 tells && one.command && one.label.split([';', '&']).any(|part| plain(part) == line)
             };
             for one in self.tries.iter_mut().filter(|one| one.call == how.call || same(one)) {
@@ -109,7 +109,7 @@ impl Known {
             !old.ok && old.result == result && old.version == state.0 && state.1 <= old.doings + own
         });
         let moved = old.as_ref().is_none_or(|old| old.version != self.version);
-        let one = Try {
+        let one = FailedCall {
             call: how.call,
             label: clip(how.label, LABEL),
             exit: how.exit,
@@ -129,9 +129,9 @@ impl Known {
     }
 
     /// The proof that a call is futile, given once.
-    pub(crate) fn futile(&mut self, call: u64) -> Option<Try> {
+    pub(crate) fn futile(&mut self, call: u64) -> Option<FailedCall> {
         let (version, doings) = (self.version, self.doings);
-        let proven = |old: &&mut Try| {
+        let proven = |old: &&mut FailedCall| {
             old.call == call
                 && !old.ok
                 && !old.waits
@@ -145,7 +145,7 @@ impl Known {
     }
 
     /// Where no check is known: the last thing that the agent itself goes by and that fails.
-    pub(crate) fn trial(&self) -> Option<&Try> {
+    pub(crate) fn trial(&self) -> Option<&FailedCall> {
         self.tries.iter().rev().find(|one| !one.ok && one.is_check())
     }
 
@@ -155,8 +155,8 @@ impl Known {
     }
 
     /// What failed more than once in the same way on the same state, the last first.
-    pub fn in_vain(&self) -> impl Iterator<Item = &Try> {
-        let here = |one: &&Try| one.version == self.version;
+    pub fn in_vain(&self) -> impl Iterator<Item = &FailedCall> {
+        let here = |one: &&FailedCall| one.version == self.version;
         self.tries.iter().rev().filter(here).filter(|one| !one.ok && one.count >= PROVEN)
     }
 }

@@ -2,20 +2,20 @@
 
 use serde_json::json;
 
-use super::Step;
-use crate::deviation::{Around, Deviation, Reading};
-use crate::domain::Intent;
-use crate::event::{Fact, RoundEnd, Workspace};
+use super::ReducerStep;
+use crate::deviation::{Deviation, DeviationReading, RoundContext};
+use crate::domain::GoalIntent;
+use crate::event::{RoundEnd, SupervisorFact, WorkspaceState};
 use crate::goal::PATH;
-use crate::graph::When;
+use crate::graph::AdvanceTrigger;
 use crate::key::clip_path;
-use crate::phase::{Observation, Phase};
-use crate::timeline::Kind;
+use crate::phase::{RoundObservation, TakeoverPhase};
+use crate::timeline::TimelineKind;
 
 /// Most tests that lost lines kept.
 const SHRUNK: usize = 8;
 
-impl Step<'_> {
+impl ReducerStep<'_> {
     pub(super) fn round_started(&mut self, round: u32) {
         if self.s.stopped.is_some() {
             return;
@@ -32,7 +32,7 @@ impl Step<'_> {
         self.speak();
     }
 
-    pub(super) fn round_ended(&mut self, fact: &Fact, end: &RoundEnd) {
+    pub(super) fn round_ended(&mut self, fact: &SupervisorFact, end: &RoundEnd) {
         let brought = self.s.known.absorb(fact, self.s.round);
         self.s.pending.clear();
         if self.s.stopped.is_some() {
@@ -49,8 +49,8 @@ impl Step<'_> {
         s.tokens = s.tokens.saturating_add(end.tokens);
         s.known.round.waited |= s.job;
         let evidence = s.known.end_round(end.diff_lines, end.gone_lines);
-        let around = Around {
-            repair: s.intent == Intent::Debug || s.demand.all,
+        let around = RoundContext {
+            repair: s.intent == GoalIntent::Debug || s.demand.all,
             green: s.known.was_green(),
             empty: end.text_only && !end.text,
             used: used(s.round + 1 - s.first_round.min(s.round), s.round_limit, s.tokens, s.token_limit),
@@ -58,7 +58,7 @@ impl Step<'_> {
         s.watch.end_round(&evidence, around);
         let polishes = self.readings().iter().any(|reading| reading.signal == Deviation::Polishing);
         let progress = evidence.greener || (evidence.verified && !(evidence.green_again && polishes));
-        self.tick(When::RoundEnd { wrote: evidence.wrote });
+        self.tick(AdvanceTrigger::RoundEnd { wrote: evidence.wrote });
         if self.s.stopped.is_none() {
             self.observe(end, evidence.is_new(), progress);
         }
@@ -77,7 +77,7 @@ impl Step<'_> {
         }
     }
 
-    fn look(&mut self, workspace: Option<&Workspace>) {
+    fn look(&mut self, workspace: Option<&WorkspaceState>) {
         let s = &mut *self.s;
         s.hashed = workspace.is_some_and(|workspace| workspace.verified);
         s.git = workspace.map(|workspace| workspace.git).unwrap_or_default();
@@ -98,7 +98,7 @@ impl Step<'_> {
         self.tell_deviations(&readings);
         let s = &mut *self.s;
         s.why.clone_from(&readings);
-        let seen = Observation {
+        let seen = RoundObservation {
             readings: &readings,
             critical: s.domain.is_critical(),
             evidence,
@@ -110,12 +110,12 @@ impl Step<'_> {
         self.follow(outcome);
     }
 
-    pub(super) fn readings(&self) -> Vec<Reading> {
+    pub(super) fn readings(&self) -> Vec<DeviationReading> {
         self.s.watch.readings(&self.s.config.triggers)
     }
 
     /// An observation for the timeline, once while it lasts.
-    fn tell_deviations(&mut self, readings: &[Reading]) {
+    fn tell_deviations(&mut self, readings: &[DeviationReading]) {
         let mut up = 0;
         for reading in readings {
             let bit = 1 << reading.signal as u16;
@@ -123,14 +123,14 @@ impl Step<'_> {
             if self.s.told & bit == 0 {
                 let payload = json!({"signal": reading.signal, "value": reading.value,
                     "threshold": reading.threshold, "entries": self.s.known.entries()});
-                self.log(Kind::Drift, &format!("drift:{}", reading.signal.name()), payload);
+                self.log(TimelineKind::Drift, &format!("drift:{}", reading.signal.name()), payload);
             }
         }
         self.s.told = up;
     }
 
     pub(super) fn is_supervised(&self) -> bool {
-        self.s.phase.phase() == Phase::Takeover
+        self.s.phase.phase() == TakeoverPhase::Takeover
     }
 }
 

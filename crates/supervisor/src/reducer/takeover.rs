@@ -2,20 +2,20 @@
 
 use serde_json::json;
 
-use super::Step;
-use crate::effect::{Effect, StopKind};
-use crate::graph::Plan;
-use crate::phase::{Observation, Outcome, Phase, PhaseChange, Stage};
-use crate::retrospective::{Snapshot, rebuild};
-use crate::timeline::Kind;
+use super::ReducerStep;
+use crate::effect::{StopKind, SupervisorEffect};
+use crate::graph::GraphRecipe;
+use crate::phase::{EscalationStage, PhaseChange, PhaseOutcome, RoundObservation, TakeoverPhase};
+use crate::retrospective::{WorkspaceProof, rebuild};
+use crate::timeline::TimelineKind;
 use crate::wording;
 
-impl Step<'_> {
+impl ReducerStep<'_> {
     /// Does what the phase decided.
-    pub(super) fn follow(&mut self, outcome: Outcome) {
+    pub(super) fn follow(&mut self, outcome: PhaseOutcome) {
         if outcome.extended {
             let most = self.s.phase.most_rounds(&self.s.config);
-            self.log(Kind::Recover, "recover:extended", json!({"most_rounds": most}));
+            self.log(TimelineKind::Recover, "recover:extended", json!({"most_rounds": most}));
         }
         if let Some(stage) = outcome.rise {
             self.risen(stage);
@@ -26,37 +26,42 @@ impl Step<'_> {
         if let Some(what) = outcome.spent {
             let (rounds, tokens) = self.s.phase.used();
             let why = format!("the recovery budget is spent ({what}): {rounds} rounds, {tokens} tokens");
-            self.stop(StopKind::UserCheckpoint, why, Kind::Timeout, &format!("recovery_budget:{what}"));
+            self.stop(
+                StopKind::UserCheckpoint,
+                why,
+                TimelineKind::Timeout,
+                &format!("recovery_budget:{what}"),
+            );
         }
     }
 
     /// A rung of the ladder: what is said next rests on facts.
-    fn risen(&mut self, stage: Stage) {
+    fn risen(&mut self, stage: EscalationStage) {
         let first = self.s.why.first().map_or("", |reading| reading.signal.name());
         let words: Vec<String> = self.s.why.iter().map(wording::reason).collect();
         let payload = json!({"signals": self.s.why, "noticed": words, "entries": self.s.known.entries()});
-        let rung = if stage == Stage::Noticed { "notice" } else { "advice" };
-        self.log(Kind::Switch, &format!("{rung}:{first}"), payload);
-        if stage == Stage::Advised {
+        let rung = if stage == EscalationStage::Noticed { "notice" } else { "advice" };
+        self.log(TimelineKind::Switch, &format!("{rung}:{first}"), payload);
+        if stage == EscalationStage::Advised {
             self.ask_for_facts();
         }
     }
 
     fn change_phase(&mut self, change: PhaseChange) {
         let to = change.to;
-        let event = if to == Phase::Takeover { Kind::Recover } else { Kind::Handoff };
+        let event = if to == TakeoverPhase::Takeover { TimelineKind::Recover } else { TimelineKind::Handoff };
         let payload = json!({"from": change.from, "to": to, "signals": change.signals});
         let reason = change.reason.clone();
         self.log(event, &reason, payload);
-        if to == Phase::Takeover && !change.signals.is_empty() {
+        if to == TakeoverPhase::Takeover && !change.signals.is_empty() {
             self.s.why.clone_from(&change.signals);
         }
-        self.out.push(Effect::Phase(change));
+        self.out.push(SupervisorEffect::Phase(change));
         match to {
-            Phase::Takeover => self.recover(),
+            TakeoverPhase::Takeover => self.recover(),
             // Handing back means that the model leads: the plan no longer binds.
-            Phase::Cooldown | Phase::Free => self.put_plan_aside(),
-            Phase::HandoffPending => {}
+            TakeoverPhase::Cooldown | TakeoverPhase::Free => self.put_plan_aside(),
+            TakeoverPhase::HandoffPending => {}
         }
     }
 
@@ -64,9 +69,9 @@ impl Step<'_> {
     fn recover(&mut self) {
         let s = &mut *self.s;
         let checkable = !s.checks.is_empty() || !s.known.checks().is_empty();
-        let snapshot = Snapshot { known: &s.known, git: s.git, hashed: s.hashed, checkable };
+        let snapshot = WorkspaceProof { known: &s.known, git: s.git, hashed: s.hashed, checkable };
         let cases = snapshot.cases();
-        let plan = Plan {
+        let plan = GraphRecipe {
             number: s.graphs + 1,
             goal: &s.goal,
             intent: s.intent,
@@ -81,7 +86,7 @@ impl Step<'_> {
         self.install_rebuilt(rebuilt);
         let payload = json!({"trust": trust, "git": git, "cases": cases});
         let how = if believed { "recover:template_graph" } else { "recover:strong_hint" };
-        self.log(Kind::Recover, how, payload);
+        self.log(TimelineKind::Recover, how, payload);
         if self.is_supervised() {
             self.ask_for_facts();
         }
@@ -98,8 +103,8 @@ impl Step<'_> {
         }
         if let Some(check) = s.checks.first() {
             let command = check.command.clone();
-            self.log(Kind::Recover, "recover:check", json!({"command": command}));
-            self.out.push(Effect::Check { command });
+            self.log(TimelineKind::Recover, "recover:check", json!({"command": command}));
+            self.out.push(SupervisorEffect::Check { command });
         }
     }
 
@@ -120,17 +125,17 @@ impl Step<'_> {
         if !level.speaks() || self.s.stopped.is_some() {
             let reason = if level.speaks() { "stopped" } else { level.name() };
             return self.log(
-                Kind::Drift,
+                TimelineKind::Drift,
                 &format!("user_force_takeover:refused:{reason}"),
                 json!({"by": by}),
             );
         }
-        self.log(Kind::Drift, "drift:user_force_takeover", json!({"by": by}));
+        self.log(TimelineKind::Drift, "drift:user_force_takeover", json!({"by": by}));
         self.s.watch.ask();
         let readings = self.readings();
         let s = &mut *self.s;
         s.why.clone_from(&readings);
-        let seen = Observation {
+        let seen = RoundObservation {
             readings: &readings,
             critical: s.domain.is_critical(),
             evidence: false,
@@ -145,7 +150,7 @@ impl Step<'_> {
 
     pub(super) fn resumed(&mut self) {
         if self.s.stopped.take().is_some() {
-            self.log(Kind::Rollback, "checkpoint_resumed:stop_lifted", json!({}));
+            self.log(TimelineKind::Rollback, "checkpoint_resumed:stop_lifted", json!({}));
         }
         let s = &mut *self.s;
         s.pending.clear();
@@ -155,7 +160,7 @@ impl Step<'_> {
         (s.why, s.told) = (Vec::new(), 0);
         // Whoever goes on has a budget of their own.
         (s.first_round, s.tokens) = (s.round.saturating_add(1), 0);
-        let seen = Observation {
+        let seen = RoundObservation {
             readings: &[],
             critical: s.domain.is_critical(),
             evidence: false,
@@ -172,6 +177,6 @@ impl Step<'_> {
         if planned && self.s.round > 0 {
             self.recover();
         }
-        self.log(Kind::Switch, "checkpoint_resumed", json!({}));
+        self.log(TimelineKind::Switch, "checkpoint_resumed", json!({}));
     }
 }

@@ -3,18 +3,18 @@
 use holon_core::policy::ToolClass;
 use serde_json::json;
 
-use super::Step;
+use super::ReducerStep;
 use crate::checks;
-use crate::effect::{Effect, Gate, Rule, Subject, Verdict};
-use crate::event::{CheckRan, Evidence, Fact, Finished, Proposal};
-use crate::gate::{self, Ruling};
-use crate::graph::When;
-use crate::key::{Hash, clip, key, push_bounded};
-use crate::known::{COMMAND, Ended};
-use crate::phase::Stage;
+use crate::effect::{GateRule, GateRuling, GateSubject, GateVerdict, SupervisorEffect};
+use crate::event::{CallProposal, CheckOutcome, FinishedCall, ProvenEffects, SupervisorFact};
+use crate::gate::{self, ContractRuling};
+use crate::graph::AdvanceTrigger;
+use crate::key::{FnvHash, clip, key, push_bounded};
+use crate::known::{COMMAND, CallEnding};
+use crate::phase::EscalationStage;
 use crate::signature::{signature, telling_line};
-use crate::state::Pending;
-use crate::timeline::Kind;
+use crate::state::PendingCall;
+use crate::timeline::TimelineKind;
 use crate::wording;
 use crate::words::{OUTPUTS, is_among, is_looking};
 
@@ -25,90 +25,103 @@ const WARNED: usize = 32;
 const LONG_MS: u64 = 5_000;
 
 /// A decision about a call.
-struct Ruled(Verdict, Rule, String);
+struct CallRuling(GateVerdict, GateRule, String);
 
-impl Ruled {
-    const fn allow(rule: Rule) -> Self {
-        Self(Verdict::Allow, rule, String::new())
+impl CallRuling {
+    const fn allow(rule: GateRule) -> Self {
+        Self(GateVerdict::Allow, rule, String::new())
     }
 }
 
-impl Step<'_> {
-    pub(super) fn tool_proposed(&mut self, proposal: &Proposal) {
+impl ReducerStep<'_> {
+    pub(super) fn tool_proposed(&mut self, proposal: &CallProposal) {
         let call_key = key([proposal.tool.as_str(), proposal.arguments.as_str()]);
         let command = proposal.command.as_deref().map(|command| clip(command, COMMAND));
-        let Ruled(verdict, rule, why) = self.rule_on(proposal, call_key);
-        let blocked = verdict == Verdict::Block;
+        let CallRuling(verdict, rule, why) = self.rule_on(proposal, call_key);
+        let blocked = verdict == GateVerdict::Block;
         if (!blocked || self.s.observing)
             && let Some(node) = self.s.graph.as_mut().and_then(|graph| graph.current_mut())
         {
             node.calls = node.calls.saturating_add(u32::from(proposal.class != ToolClass::Control));
         }
-        if verdict != Verdict::Allow {
+        if verdict != GateVerdict::Allow {
             let payload = json!({"call": proposal.call, "tool": proposal.tool, "rule": rule, "why": why});
-            self.log(Kind::Failure, if blocked { "gate:block" } else { "gate:warn" }, payload);
+            self.log(TimelineKind::Failure, if blocked { "gate:block" } else { "gate:warn" }, payload);
         }
         let (call, tool) = (proposal.call.clone(), clip(&proposal.tool, COMMAND));
         let class = proposal.class;
-        let pending = Pending { call: call.clone(), class, key: call_key, tool, command, blocked };
+        let pending = PendingCall { call: call.clone(), class, key: call_key, tool, command, blocked };
         push_bounded(&mut self.s.pending, pending, PENDING);
-        self.out.push(Effect::Gate(Gate { subject: Subject::Call(call), verdict, rule, why }));
+        self.out.push(SupervisorEffect::Gate(GateRuling {
+            subject: GateSubject::Call(call),
+            verdict,
+            rule,
+            why,
+        }));
     }
 
-    fn rule_on(&mut self, proposal: &Proposal, call_key: u64) -> Ruled {
+    fn rule_on(&mut self, proposal: &CallProposal, call_key: u64) -> CallRuling {
         if let Some(stop) = self.s.stopped.as_ref().filter(|_| !self.s.foreign) {
-            return Ruled(Verdict::Block, Rule::Stopped, format!("The run is stopped: {}", stop.reason));
+            return CallRuling(
+                GateVerdict::Block,
+                GateRule::Stopped,
+                format!("The run is stopped: {}", stop.reason),
+            );
         }
         if proposal.class == ToolClass::Control {
-            return Ruled::allow(Rule::Control);
+            return CallRuling::allow(GateRule::Control);
         }
         if !self.s.config.level.acts() {
-            return Ruled::allow(Rule::Trust);
+            return CallRuling::allow(GateRule::Trust);
         }
         // Whoever had advice and does the same again is shown once that it cannot help.
-        let advised = self.s.phase.stage() == Stage::Advised || self.s.phase.is_recovering();
+        let advised = self.s.phase.stage() == EscalationStage::Advised || self.s.phase.is_recovering();
         if advised
             && !self.s.job
             && let Some(proof) = self.s.known.futile(call_key)
         {
             // Whoever asks nobody can only be told.
             return match self.s.foreign {
-                true => Ruled(Verdict::Warn, Rule::Futile, wording::called_in_vain(&proof)),
-                false => Ruled(Verdict::Block, Rule::Futile, wording::futile(&proof)),
+                true => CallRuling(GateVerdict::Warn, GateRule::Futile, wording::called_in_vain(&proof)),
+                false => CallRuling(GateVerdict::Block, GateRule::Futile, wording::futile(&proof)),
             };
         }
         // Where contracts are enforced they never close the repair of what is red.
         if self.s.binds() && self.s.known.fresh_red().is_none() {
             return self.rule_by_plan(proposal);
         }
-        Ruled::allow(Rule::Trust)
+        CallRuling::allow(GateRule::Trust)
     }
 
     /// The step's contract.
-    fn rule_by_plan(&mut self, proposal: &Proposal) -> Ruled {
+    fn rule_by_plan(&mut self, proposal: &CallProposal) -> CallRuling {
         let s = &mut *self.s;
         let class = proposal.class.to_string();
         let Some(node) = s.graph.as_mut().and_then(|graph| graph.current_mut()) else {
-            return Ruled::allow(Rule::Trust);
+            return CallRuling::allow(GateRule::Trust);
         };
         match gate::rule(node, proposal.class) {
-            Ruling::Fits => Ruled::allow(Rule::Contract),
-            Ruling::Beside => {
-                let mut note = Hash::new();
+            ContractRuling::Fits => CallRuling::allow(GateRule::Contract),
+            ContractRuling::Beside => {
+                let mut note = FnvHash::new();
                 note.add(&node.id);
                 note.add(&class);
                 note.number(u64::from(s.graphs));
                 let note = note.end();
                 if s.warned.contains(&note) {
-                    return Ruled::allow(Rule::Contract);
+                    return CallRuling::allow(GateRule::Contract);
                 }
                 let why = wording::beside(node);
                 push_bounded(&mut s.warned, note, WARNED);
-                Ruled(Verdict::Warn, Rule::Contract, why)
+                CallRuling(GateVerdict::Warn, GateRule::Contract, why)
             }
-            ruling @ (Ruling::Against | Ruling::Spent) => {
+            ruling @ (ContractRuling::Against | ContractRuling::Spent) => {
                 node.blocked = node.blocked.saturating_add(1);
-                Ruled(Verdict::Block, Rule::Contract, wording::against(node, &class, ruling == Ruling::Spent))
+                CallRuling(
+                    GateVerdict::Block,
+                    GateRule::Contract,
+                    wording::against(node, &class, ruling == ContractRuling::Spent),
+                )
             }
         }
     }
@@ -120,10 +133,10 @@ impl Step<'_> {
         self.s.known.round.malformed = self.s.known.round.malformed.saturating_add(1);
         self.s.watch.malformed();
         let payload = json!({"tool": clip(tool, 80), "why": clip(why, 200)});
-        self.log(Kind::Failure, "call:malformed", payload);
+        self.log(TimelineKind::Failure, "call:malformed", payload);
     }
 
-    pub(super) fn tool_finished(&mut self, fact: &Fact, done: &Finished) {
+    pub(super) fn tool_finished(&mut self, fact: &SupervisorFact, done: &FinishedCall) {
         let at = self.s.pending.iter().position(|pending| pending.call == done.call);
         let pending = at.map(|at| self.s.pending.remove(at));
         let trespass = pending.as_ref().is_some_and(|pending| pending.blocked) && !self.s.observing;
@@ -133,15 +146,15 @@ impl Step<'_> {
         if trespass {
             // The facts are facts, but nothing is earned by them.
             self.s.known.round = before;
-            self.log(Kind::Failure, "engine:blocked_call_executed", json!({"call": done.call}));
+            self.log(TimelineKind::Failure, "engine:blocked_call_executed", json!({"call": done.call}));
         }
         if brought.mutations > 0 {
             self.graph_mutated();
         }
-        self.tick(When::Tool);
+        self.tick(AdvanceTrigger::Tool);
     }
 
-    fn came_back(&mut self, done: &Finished, pending: Option<&Pending>) {
+    fn came_back(&mut self, done: &FinishedCall, pending: Option<&PendingCall>) {
         let s = &mut *self.s;
         let steers = pending.is_some_and(|pending| pending.class == ToolClass::Control);
         let command = pending.and_then(|pending| pending.command.as_deref());
@@ -155,7 +168,7 @@ impl Step<'_> {
         if !steers && !done.check && !wrote {
             let looks =
                 pending.is_some_and(|pending| matches!(pending.class, ToolClass::Read | ToolClass::Search));
-            let found_nothing = looks && done.ok && done.evidence == Evidence::default();
+            let found_nothing = looks && done.ok && done.evidence == ProvenEffects::default();
             let empty = found_nothing || (!done.ok && command.is_some_and(is_looking));
             s.known.learn(call, done.result.as_deref(), done.ok, empty);
             // Whoever measures gets other times for the same words.
@@ -166,7 +179,7 @@ impl Step<'_> {
         let label = command.or(pending.map(|pending| pending.tool.as_str())).unwrap_or_default();
         let (ok, exit, result) = (done.ok, done.exit, done.result.as_deref());
         let wrote = !done.evidence.changed.is_empty();
-        s.known.ended(&Ended {
+        s.known.ended(&CallEnding {
             call,
             label,
             command: command.is_some(),
@@ -196,10 +209,10 @@ impl Step<'_> {
         let runner = checks::recognise(command);
         let same = |known: &str| known == command || (runner.is_some() && checks::recognise(known) == runner);
         self.s.checks.retain(|known| known.asked || !same(&known.command));
-        self.log(Kind::Failure, "check:cannot_run", json!({"command": command}));
+        self.log(TimelineKind::Failure, "check:cannot_run", json!({"command": command}));
     }
 
-    pub(super) fn check_ran(&mut self, fact: &Fact, check: &CheckRan) {
+    pub(super) fn check_ran(&mut self, fact: &SupervisorFact, check: &CheckOutcome) {
         let s = &mut *self.s;
         let command = clip(&check.command, COMMAND);
         let in_vain =
@@ -231,7 +244,7 @@ impl Step<'_> {
         if brought.verified {
             self.s.verification.forget();
         }
-        self.tick(When::Check { ok: check.passed_whole() });
+        self.tick(AdvanceTrigger::Check { ok: check.passed_whole() });
         if check.call.is_none() {
             self.facts_came();
         }

@@ -1,8 +1,8 @@
 //! Maven and Gradle.
 
-use super::{Build, Package, Tree, join, quoted};
+use super::{BuildTool, RepositoryListing, RepositoryPackage, join, quoted};
 
-pub(super) fn maven(tree: &Tree<'_>, folder: &str) -> Package {
+pub(super) fn maven(tree: &RepositoryListing<'_>, folder: &str) -> RepositoryPackage {
     let program = if tree.has("mvnw") { "./mvnw" } else { "mvn" };
     let module = folder.rsplit('/').next().unwrap_or(folder);
     let below_root = tree.text("pom.xml").contains(&format!("<module>{module}</module>"))
@@ -14,10 +14,15 @@ pub(super) fn maven(tree: &Tree<'_>, folder: &str) -> Package {
     } else {
         format!("{program} -q -f {} test", quoted(&join(folder, "pom.xml")))
     };
-    Package { path: folder.to_owned(), build: Build::Maven, check: Some(check), whole: folder.is_empty() }
+    RepositoryPackage {
+        path: folder.to_owned(),
+        build: BuildTool::Maven,
+        check: Some(check),
+        whole: folder.is_empty(),
+    }
 }
 
-pub(super) fn gradle(tree: &Tree<'_>, folder: &str) -> Package {
+pub(super) fn gradle(tree: &RepositoryListing<'_>, folder: &str) -> RepositoryPackage {
     let program = if tree.has("gradlew") { "./gradlew" } else { "gradle" };
     let settings = tree.has("settings.gradle") || tree.has("settings.gradle.kts");
     let check = if folder.is_empty() {
@@ -27,5 +32,10 @@ pub(super) fn gradle(tree: &Tree<'_>, folder: &str) -> Package {
     } else {
         format!("{program} -p {} test", quoted(folder))
     };
-    Package { path: folder.to_owned(), build: Build::Gradle, check: Some(check), whole: folder.is_empty() }
+    RepositoryPackage {
+        path: folder.to_owned(),
+        build: BuildTool::Gradle,
+        check: Some(check),
+        whole: folder.is_empty(),
+    }
 }

@@ -2,9 +2,9 @@
 
 use toml::{Table, Value};
 
-use super::{Build, Package, Tree, join, quoted};
+use super::{BuildTool, RepositoryListing, RepositoryPackage, join, quoted};
 
-pub(super) fn cargo(tree: &Tree<'_>, folder: &str) -> Option<Package> {
+pub(super) fn cargo(tree: &RepositoryListing<'_>, folder: &str) -> Option<RepositoryPackage> {
     let manifest: Table = tree.text(&join(folder, "Cargo.toml")).parse().ok()?;
     let package = manifest.get("package").and_then(|package| package.get("name")).and_then(Value::as_str);
     let workspace = manifest.contains_key("workspace");
@@ -21,11 +21,16 @@ pub(super) fn cargo(tree: &Tree<'_>, folder: &str) -> Option<Package> {
         }
         (false, None, false) => return None,
     };
-    Some(Package { path: folder.to_owned(), build: Build::Cargo, check: Some(check), whole: workspace })
+    Some(RepositoryPackage {
+        path: folder.to_owned(),
+        build: BuildTool::Cargo,
+        check: Some(check),
+        whole: workspace,
+    })
 }
 
 /// Whether the root's workspace claims a folder: by name, or by a pattern with a star at its end.
-fn is_member(tree: &Tree<'_>, folder: &str) -> bool {
+fn is_member(tree: &RepositoryListing<'_>, folder: &str) -> bool {
     let root: Table = tree.text("Cargo.toml").parse().unwrap_or_default();
     let list = |key: &str| -> Vec<String> {
         let found = root.get("workspace").and_then(|workspace| workspace.get(key)).and_then(Value::as_array);
@@ -44,16 +49,16 @@ fn is_member(tree: &Tree<'_>, folder: &str) -> bool {
     list("members").iter().any(claims) && !list("exclude").iter().any(|path| path == folder)
 }
 
-pub(super) fn go(folder: &str) -> Package {
+pub(super) fn go(folder: &str) -> RepositoryPackage {
     let check = if folder.is_empty() {
         "go test ./...".to_owned()
     } else {
         format!("go -C {} test ./...", quoted(folder))
     };
-    Package { path: folder.to_owned(), build: Build::Go, check: Some(check), whole: false }
+    RepositoryPackage { path: folder.to_owned(), build: BuildTool::Go, check: Some(check), whole: false }
 }
 
-pub(super) fn cmake(tree: &Tree<'_>, folder: &str) -> Option<Package> {
+pub(super) fn cmake(tree: &RepositoryListing<'_>, folder: &str) -> Option<RepositoryPackage> {
     // Folders below one with a CMakeLists.txt belong to it.
     let parents = folder.match_indices('/').map(|(at, _)| &folder[..at]).chain(Some(""));
     if !folder.is_empty() && parents.into_iter().any(|parent| tree.has(&join(parent, "CMakeLists.txt"))) {
@@ -69,10 +74,15 @@ pub(super) fn cmake(tree: &Tree<'_>, folder: &str) -> Option<Package> {
     let source = if folder.is_empty() { String::new() } else { format!("-S {} ", quoted(folder)) };
     let build = quoted(&join(folder, "build"));
     let check = format!("cmake {source}-B {build} && cmake --build {build} && ctest --test-dir {build}");
-    Some(Package { path: folder.to_owned(), build: Build::Cmake, check: any.then_some(check), whole: true })
+    Some(RepositoryPackage {
+        path: folder.to_owned(),
+        build: BuildTool::Cmake,
+        check: any.then_some(check),
+        whole: true,
+    })
 }
 
-pub(super) fn make(tree: &Tree<'_>, folder: &str) -> Option<Package> {
+pub(super) fn make(tree: &RepositoryListing<'_>, folder: &str) -> Option<RepositoryPackage> {
     let text = [tree.text(&join(folder, "Makefile")), tree.text(&join(folder, "makefile"))].concat();
     let has = |target: &&str| {
         text.lines().any(|line| {
@@ -83,5 +93,10 @@ pub(super) fn make(tree: &Tree<'_>, folder: &str) -> Option<Package> {
     let target = ["test", "check", "tests"].into_iter().find(|target| has(target))?;
     let place = if folder.is_empty() { String::new() } else { format!("-C {} ", quoted(folder)) };
     let check = format!("make {place}{target}");
-    Some(Package { path: folder.to_owned(), build: Build::Make, check: Some(check), whole: true })
+    Some(RepositoryPackage {
+        path: folder.to_owned(),
+        build: BuildTool::Make,
+        check: Some(check),
+        whole: true,
+    })
 }

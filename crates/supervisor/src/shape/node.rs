@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Build, Package, Tree, join, quoted};
+use super::{BuildTool, RepositoryListing, RepositoryPackage, join, quoted};
 
-pub(super) fn package(tree: &Tree<'_>, folder: &str) -> Option<Package> {
+pub(super) fn package(tree: &RepositoryListing<'_>, folder: &str) -> Option<RepositoryPackage> {
     let manifest: Value = serde_json::from_str(tree.text(&join(folder, "package.json"))).ok()?;
     let build = build(tree, folder, &manifest);
     let script = manifest["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"));
@@ -12,29 +12,29 @@ pub(super) fn package(tree: &Tree<'_>, folder: &str) -> Option<Package> {
         Some(_) => Some(test(build, folder)),
         None => runner(&manifest).map(|runner| bare(runner, folder)),
     };
-    Some(Package { path: folder.to_owned(), build, check, whole: false })
+    Some(RepositoryPackage { path: folder.to_owned(), build, check, whole: false })
 }
 
 /// By the lock file beside it or at the root, or by what the manifest says.
-fn build(tree: &Tree<'_>, folder: &str, manifest: &Value) -> Build {
+fn build(tree: &RepositoryListing<'_>, folder: &str, manifest: &Value) -> BuildTool {
     let manager = manifest["packageManager"].as_str().unwrap_or("");
     let has = |file: &str| tree.has(&join(folder, file)) || tree.has(file);
     if manager.starts_with("pnpm") || has("pnpm-lock.yaml") || has("pnpm-workspace.yaml") {
-        Build::Pnpm
+        BuildTool::Pnpm
     } else if manager.starts_with("yarn") || has("yarn.lock") {
-        Build::Yarn
+        BuildTool::Yarn
     } else {
-        Build::Npm
+        BuildTool::Npm
     }
 }
 
-fn test(build: Build, folder: &str) -> String {
+fn test(build: BuildTool, folder: &str) -> String {
     let place = quoted(folder);
     match (build, folder.is_empty()) {
-        (Build::Pnpm, true) => "pnpm test".to_owned(),
-        (Build::Pnpm, false) => format!("pnpm --dir {place} test"),
-        (Build::Yarn, true) => "yarn test".to_owned(),
-        (Build::Yarn, false) => format!("yarn --cwd {place} test"),
+        (BuildTool::Pnpm, true) => "pnpm test".to_owned(),
+        (BuildTool::Pnpm, false) => format!("pnpm --dir {place} test"),
+        (BuildTool::Yarn, true) => "yarn test".to_owned(),
+        (BuildTool::Yarn, false) => format!("yarn --cwd {place} test"),
         (_, true) => "npm test".to_owned(),
         (_, false) => format!("npm --prefix {place} test"),
     }

@@ -2,9 +2,9 @@
 
 use toml::{Table, Value};
 
-use super::{Build, Package, Tree, join, name, quoted};
+use super::{BuildTool, RepositoryListing, RepositoryPackage, join, name, quoted};
 
-pub(super) fn package(tree: &Tree<'_>, folder: &str) -> Option<Package> {
+pub(super) fn package(tree: &RepositoryListing<'_>, folder: &str) -> Option<RepositoryPackage> {
     let at = |file: &str| join(folder, file);
     let project: Table = tree.text(&at("pyproject.toml")).parse().unwrap_or_default();
     let configured = tree.has(&at("pytest.ini"))
@@ -27,20 +27,20 @@ pub(super) fn package(tree: &Tree<'_>, folder: &str) -> Option<Package> {
     };
     // A setup.cfg or tox.ini without Python in it is somebody else's.
     let real = check.is_some() || tree.has(&at("pyproject.toml")) || tree.has(&at("setup.py"));
-    real.then(|| Package { path: folder.to_owned(), build: Build::Python, check, whole: false })
+    real.then(|| RepositoryPackage { path: folder.to_owned(), build: BuildTool::Python, check, whole: false })
 }
 
 /// Tests without any manifest.
-pub(super) fn bare(tree: &Tree<'_>) -> Option<Package> {
-    has_tests(tree, "").then(|| Package {
+pub(super) fn bare(tree: &RepositoryListing<'_>) -> Option<RepositoryPackage> {
+    has_tests(tree, "").then(|| RepositoryPackage {
         path: String::new(),
-        build: Build::Python,
+        build: BuildTool::Python,
         check: Some("python -m pytest".to_owned()),
         whole: true,
     })
 }
 
-fn has_tests(tree: &Tree<'_>, folder: &str) -> bool {
+fn has_tests(tree: &RepositoryListing<'_>, folder: &str) -> bool {
     tree.below(folder).any(|path| {
         let name = name(path);
         name == "conftest.py"

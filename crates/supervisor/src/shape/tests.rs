@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Shape, read, wanted};
+use super::{RepositoryShape, read, wanted};
 
 /// Files with their texts; those with an empty text are names only.
-fn shape(files: &[(&str, &str)]) -> Shape {
+fn shape(files: &[(&str, &str)]) -> RepositoryShape {
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     let texts: BTreeMap<String, String> =
         files.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();

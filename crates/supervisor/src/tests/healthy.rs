@@ -1,29 +1,28 @@
 //! Healthy work of many kinds: nothing is denied, nothing is taken over, nothing is stopped, whatever the level.
 
-use crate::config::Config;
-use crate::effect::{Effect, Verdict};
-use crate::event::Setup;
-use crate::level::Level;
-use crate::phase::Phase;
-use crate::scene::{Scene, setup};
+use crate::config::SupervisorConfig;
+use crate::effect::{GateVerdict, SupervisorEffect};
+use crate::event::SupervisorSetup;
+use crate::level::SupervisorLevel;
+use crate::phase::TakeoverPhase;
+use crate::scene::{SupervisedScene, setup};
 
 /// Plays it at every level that acts or speaks; how many texts were said at most.
 #[track_caller]
-fn left_alone(goal: &str, mode: &str, checks: bool, texts: usize, play: impl Fn(&mut Scene)) {
-    for level in [Level::Advise, Level::Adaptive, Level::Strict] {
+fn left_alone(goal: &str, mode: &str, checks: bool, texts: usize, play: impl Fn(&mut SupervisedScene)) {
+    for level in [SupervisorLevel::Advise, SupervisorLevel::Adaptive, SupervisorLevel::Strict] {
         let mut start = setup(mode, goal);
         if !checks {
             start.checks.clear();
         }
-        let mut config = Config { level, ..Config::default() };
+        let mut config = SupervisorConfig { level, ..SupervisorConfig::default() };
         config.strict.first_round_graph = false;
-        let mut scene = Scene::with(config, Setup { round_limit: 400, ..start });
+        let mut scene = SupervisedScene::with(config, SupervisorSetup { round_limit: 400, ..start });
         play(&mut scene);
-        let denied =
-            |effect: &&Effect| matches!(effect, Effect::Gate(gate) if gate.verdict != Verdict::Allow);
-        let denied: Vec<&Effect> = scene.effects.iter().filter(denied).collect();
-        assert_eq!(denied, Vec::<&Effect>::new(), "{level:?}");
-        assert_eq!((scene.phases(), scene.stops()), (Vec::<Phase>::new(), Vec::new()), "{level:?}");
+        let denied = |effect: &&SupervisorEffect| matches!(effect, SupervisorEffect::Gate(gate) if gate.verdict != GateVerdict::Allow);
+        let denied: Vec<&SupervisorEffect> = scene.effects.iter().filter(denied).collect();
+        assert_eq!(denied, Vec::<&SupervisorEffect>::new(), "{level:?}");
+        assert_eq!((scene.phases(), scene.stops()), (Vec::<TakeoverPhase>::new(), Vec::new()), "{level:?}");
         let said: Vec<&str> = scene.texts().into_iter().filter(|text| !text.is_empty()).collect();
         assert!(said.len() <= texts, "{level:?}: {said:#?}");
     }
@@ -131,7 +130,7 @@ fn a_question_in_chat() {
                     scene.prints(&format!("cat src/f{at}.rs"), &format!("fn f{at}() {{}}"));
                 });
             }
-            scene.feed(crate::Fact::ModelDone);
+            scene.feed(crate::SupervisorFact::ModelDone);
         });
     }
 }
@@ -149,7 +148,7 @@ fn a_repository_that_was_red_before() {
                 scene.check(&["legacy dates"]);
             });
         }
-        scene.feed(crate::Fact::ModelDone);
+        scene.feed(crate::SupervisorFact::ModelDone);
     });
 }
 
@@ -168,6 +167,6 @@ fn a_runner_nobody_knows() {
         scene.round(|scene| {
             scene.exec("zig build test", None);
         });
-        scene.feed(crate::Fact::ModelDone);
+        scene.feed(crate::SupervisorFact::ModelDone);
     });
 }

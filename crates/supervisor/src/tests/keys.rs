@@ -2,28 +2,34 @@
 
 use toml::Value;
 
-use crate::config::Config;
-use crate::effect::{Effect, Verdict};
-use crate::event::{Fact, RoundEnd, Setup, Workspace};
-use crate::level::Level;
-use crate::phase::Phase;
-use crate::scene::{Scene, setup};
+use crate::config::SupervisorConfig;
+use crate::effect::{GateVerdict, SupervisorEffect};
+use crate::event::{RoundEnd, SupervisorFact, SupervisorSetup, WorkspaceState};
+use crate::level::SupervisorLevel;
+use crate::phase::TakeoverPhase;
+use crate::scene::{SupervisedScene, setup};
 use crate::session::Supervisor;
-use crate::timeline::Kind;
+use crate::timeline::TimelineKind;
 
 const GOAL: &str = "Fix src/parse.rs";
 
-fn with(keys: &[(&str, Value)], goal: &str) -> Scene {
-    let mut config = Config::default();
+fn with(keys: &[(&str, Value)], goal: &str) -> SupervisedScene {
+    let mut config = SupervisorConfig::default();
     for (key, value) in keys {
         config.set(key, value).expect("a key");
     }
-    Scene::with(config, Setup { round_limit: 100, ..setup("execute", goal) })
+    SupervisedScene::with(config, SupervisorSetup { round_limit: 100, ..setup("execute", goal) })
 }
 
 /// Plays the same script with the default and with the changed key, and expects these numbers.
 #[track_caller]
-fn differs(key: &str, value: impl Into<Value>, before: u32, after: u32, script: impl Fn(&mut Scene) -> u32) {
+fn differs(
+    key: &str,
+    value: impl Into<Value>,
+    before: u32,
+    after: u32,
+    script: impl Fn(&mut SupervisedScene) -> u32,
+) {
     assert_eq!(script(&mut with(&[], GOAL)), before, "the default of {key}");
     assert_eq!(script(&mut with(&[(key, value.into())], GOAL)), after, "{key}");
 }
@@ -35,7 +41,7 @@ fn differs_in_strict(
     value: impl Into<Value>,
     before: u32,
     after: u32,
-    script: impl Fn(&mut Scene) -> u32,
+    script: impl Fn(&mut SupervisedScene) -> u32,
 ) {
     let strict = || ("level", Value::from("strict"));
     assert_eq!(script(&mut with(&[strict()], GOAL)), before, "the default of {key}");
@@ -43,7 +49,11 @@ fn differs_in_strict(
 }
 
 /// The first round after which something holds, or 0.
-fn first(scene: &mut Scene, act: impl Fn(&mut Scene, u32), holds: impl Fn(&Scene) -> bool) -> u32 {
+fn first(
+    scene: &mut SupervisedScene,
+    act: impl Fn(&mut SupervisedScene, u32),
+    holds: impl Fn(&SupervisedScene) -> bool,
+) -> u32 {
     (1..=90)
         .find(|i| {
             scene.start();
@@ -54,11 +64,11 @@ fn first(scene: &mut Scene, act: impl Fn(&mut Scene, u32), holds: impl Fn(&Scene
         .unwrap_or(0)
 }
 
-fn noticed(scene: &Scene) -> bool {
-    scene.logged(Kind::Switch, "notice:") || scene.logged(Kind::Switch, "advice:budget")
+fn noticed(scene: &SupervisedScene) -> bool {
+    scene.logged(TimelineKind::Switch, "notice:") || scene.logged(TimelineKind::Switch, "advice:budget")
 }
 
-fn red(scene: &mut Scene, _: u32) {
+fn red(scene: &mut SupervisedScene, _: u32) {
     scene.check(&["one"]);
 }
 
@@ -69,13 +79,14 @@ fn level_and_shadow() {
         for at in 0..12 {
             scene.round(|scene| red(scene, at));
         }
-        let found = ["notice:", "advice:"].iter().filter(|rung| scene.logged(Kind::Switch, rung)).count();
-        assert_eq!(found + usize::from(scene.logged(Kind::Recover, "takeover:")), rungs, "{level}");
+        let found =
+            ["notice:", "advice:"].iter().filter(|rung| scene.logged(TimelineKind::Switch, rung)).count();
+        assert_eq!(found + usize::from(scene.logged(TimelineKind::Recover, "takeover:")), rungs, "{level}");
     }
-    let watched = Supervisor::new(Config { shadow: true, ..Config::default() }).unwrap();
+    let watched = Supervisor::new(SupervisorConfig { shadow: true, ..SupervisorConfig::default() }).unwrap();
     assert_eq!(
         (watched.state().level(), watched.shadow().unwrap().state().level()),
-        (Level::Off, Level::Adaptive)
+        (SupervisorLevel::Off, SupervisorLevel::Adaptive)
     );
 }
 
@@ -83,7 +94,7 @@ fn level_and_shadow() {
 fn preset() {
     let round = |preset: &str| {
         let mut scene = with(&[("preset", preset.into())], GOAL);
-        first(&mut scene, red, |scene| scene.phase() == Phase::Takeover)
+        first(&mut scene, red, |scene| scene.phase() == TakeoverPhase::Takeover)
     };
     let [lenient, default, aggressive, strict] = ["lenient", "", "aggressive", "strict-ci"].map(round);
     assert!(
@@ -95,29 +106,29 @@ fn preset() {
 #[test]
 fn trigger_keys() {
     differs("triggers.tool_repeat_fail", 5, 4, 6, |scene| first(scene, red, noticed));
-    let idle = |scene: &mut Scene, _| {
+    let idle = |scene: &mut SupervisedScene, _| {
         scene.read("x");
     };
     differs("triggers.no_progress", 8, 6, 9, |scene| first(scene, idle, noticed));
-    let circles = |scene: &mut Scene, _| {
+    let circles = |scene: &mut SupervisedScene, _| {
         scene.write("src/parse.rs");
         scene.check(&["one"]);
     };
     differs("triggers.file_loop", 5, 4, 6, |scene| first(scene, circles, noticed));
-    let spreads = |scene: &mut Scene, _| {
+    let spreads = |scene: &mut SupervisedScene, _| {
         scene.write("src/parse.rs");
     };
     differs("triggers.unhealed", 5, 11, 6, |scene| first(scene, spreads, noticed));
-    let polishes = |scene: &mut Scene, _| {
+    let polishes = |scene: &mut SupervisedScene, _| {
         scene.write("src/parse.rs");
         scene.check(&[]);
     };
     differs("triggers.polishing", 4, 9, 5, |scene| first(scene, polishes, noticed));
-    let malformed = |scene: &mut Scene, _| {
-        scene.feed(Fact::CallMalformed { tool: "x".into(), why: "y".into() });
+    let malformed = |scene: &mut SupervisedScene, _| {
+        scene.feed(SupervisorFact::CallMalformed { tool: "x".into(), why: "y".into() });
     };
     differs("triggers.malformed", 2, 3, 2, |scene| first(scene, malformed, noticed));
-    let reads = |scene: &mut Scene, round| {
+    let reads = |scene: &mut SupervisedScene, round| {
         scene.read(&format!("{round}.rs"));
     };
     differs("triggers.budget_share", 0.5, 80, 50, |scene| first(scene, reads, noticed));
@@ -125,7 +136,7 @@ fn trigger_keys() {
         (1..9)
             .find(|_| {
                 scene.start();
-                scene.feed(Fact::RoundEnded(RoundEnd { text_only: true, ..RoundEnd::default() }));
+                scene.feed(SupervisorFact::RoundEnded(RoundEnd { text_only: true, ..RoundEnd::default() }));
                 noticed(scene)
             })
             .unwrap_or(0)
@@ -135,40 +146,42 @@ fn trigger_keys() {
 #[test]
 fn ladder_keys() {
     differs("ladder.advice", 4, 6, 8, |scene| {
-        first(scene, red, |scene| scene.logged(Kind::Switch, "advice:"))
+        first(scene, red, |scene| scene.logged(TimelineKind::Switch, "advice:"))
     });
-    differs("ladder.takeover", 5, 9, 11, |scene| first(scene, red, |scene| scene.phase() == Phase::Takeover));
+    differs("ladder.takeover", 5, 9, 11, |scene| {
+        first(scene, red, |scene| scene.phase() == TakeoverPhase::Takeover)
+    });
 }
 
-fn take(scene: &mut Scene) {
+fn take(scene: &mut SupervisedScene) {
     scene.start();
-    scene.feed(Fact::UserForceTakeover { by: "cli".into() });
+    scene.feed(SupervisorFact::UserForceTakeover { by: "cli".into() });
     scene.end();
 }
 
-fn good(scene: &mut Scene, round: u32) {
+fn good(scene: &mut SupervisedScene, round: u32) {
     scene.read(&format!("new/{round}.rs"));
 }
 
 #[test]
 fn takeover_keys() {
-    let handed = |scene: &mut Scene| {
+    let handed = |scene: &mut SupervisedScene| {
         take(scene);
-        first(scene, good, |scene| scene.phase() == Phase::HandoffPending)
+        first(scene, good, |scene| scene.phase() == TakeoverPhase::HandoffPending)
     };
     differs("takeover.stability_window", 5, 3, 5, handed);
-    let cooled = |scene: &mut Scene| {
+    let cooled = |scene: &mut SupervisedScene| {
         take(scene);
-        first(scene, good, |scene| scene.phases().ends_with(&[Phase::Cooldown, Phase::Free]))
+        first(scene, good, |scene| scene.phases().ends_with(&[TakeoverPhase::Cooldown, TakeoverPhase::Free]))
     };
     differs("takeover.cooldown_rounds", 5, 7, 9, cooled);
-    let stopped = |scene: &mut Scene| {
+    let stopped = |scene: &mut SupervisedScene| {
         take(scene);
         first(scene, red, |scene| scene.state.stopped().is_some())
     };
     differs("takeover.max_rounds", 4, 8, 4, stopped);
     differs_in_strict("strict.max_rounds", 3, 6, 3, stopped);
-    let extended = |scene: &mut Scene| {
+    let extended = |scene: &mut SupervisedScene| {
         scene.round(|scene| {
             scene.check(&["one", "two"]);
         });
@@ -191,17 +204,19 @@ fn takeover_keys() {
 
 #[test]
 fn strict_keys() {
-    let graph = |scene: &mut Scene| {
+    let graph = |scene: &mut SupervisedScene| {
         scene.start();
         u32::from(scene.state.graph().is_some())
     };
     differs_in_strict("strict.first_round_graph", false, 1, 0, graph);
-    let writes = |scene: &mut Scene, _| {
+    let writes = |scene: &mut SupervisedScene, _| {
         scene.write("src/parse.rs");
     };
-    let asks = |scene: &Scene| scene.effects.iter().any(|effect| matches!(effect, Effect::Check { .. }));
+    let asks = |scene: &SupervisedScene| {
+        scene.effects.iter().any(|effect| matches!(effect, SupervisorEffect::Check { .. }))
+    };
     differs_in_strict("strict.check_rounds", 2, 4, 2, |scene| first(scene, writes, asks));
-    for (contracts, expect) in [("advise", Verdict::Allow), ("enforce", Verdict::Block)] {
+    for (contracts, expect) in [("advise", GateVerdict::Allow), ("enforce", GateVerdict::Block)] {
         let mut scene = with(
             &[("level", "strict".into()), ("contracts", contracts.into())],
             &"improve the parser ".repeat(8),
@@ -213,11 +228,11 @@ fn strict_keys() {
 
 #[test]
 fn template_graph_min() {
-    let believed = |scene: &mut Scene| {
-        scene.workspace = Some(Workspace { verified: true, ..Workspace::default() });
+    let believed = |scene: &mut SupervisedScene| {
+        scene.workspace = Some(WorkspaceState { verified: true, ..WorkspaceState::default() });
         scene.round(|scene| red(scene, 1));
         take(scene);
-        u32::from(scene.logged(Kind::Recover, "recover:template_graph"))
+        u32::from(scene.logged(TimelineKind::Recover, "recover:template_graph"))
     };
     differs("snapshot.template_graph_min", 0.9, 1, 0, believed);
 }

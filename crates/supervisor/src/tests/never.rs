@@ -4,18 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::streams::{DEVIATIONS, Run, Seen, level_of, proposal_of};
+use super::streams::{DEVIATIONS, RandomRun, StreamCoverage, level_of, proposal_of};
 use crate::correction::CorrectionKind;
-use crate::effect::{Effect, GraphChange, Subject, Verdict};
-use crate::event::Fact;
+use crate::effect::{GateSubject, GateVerdict, GraphChange, SupervisorEffect};
+use crate::event::SupervisorFact;
 use crate::graph::{NodeKind, NodeStatus};
-use crate::ledger::What;
-use crate::level::Level;
-use crate::phase::Phase;
+use crate::ledger::EvidenceFact;
+use crate::level::SupervisorLevel;
+use crate::phase::TakeoverPhase;
 use crate::replay::{decisions, replay};
-use crate::scene::Scene;
-use crate::state::State;
-use crate::timeline::{Kind, Mode};
+use crate::scene::SupervisedScene;
+use crate::state::SupervisorState;
+use crate::timeline::{ContractForce, TimelineKind};
 
 /// Streams per promise.
 const STREAMS: u64 = 10_000;
@@ -27,7 +27,7 @@ fn streams() -> u64 {
 const ROUNDS: u32 = 24;
 
 /// The fact the scene was last told.
-fn last_fact(scene: &Scene) -> &Fact {
+fn last_fact(scene: &SupervisedScene) -> &SupervisorFact {
     &scene.events[scene.events.len() - 1].fact
 }
 
@@ -35,8 +35,8 @@ fn last_fact(scene: &Scene) -> &Fact {
 fn what_must_never_happen_does_not() {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..streams() {
-        let mut run = Run::new(seed, level_of(seed));
-        let mut all = Promises::default();
+        let mut run = RandomRun::new(seed, level_of(seed));
+        let mut all = StreamPromises::default();
         all.after(&run.scene);
         run.play(ROUNDS, &mut |scene| all.after(scene));
         all.seen.names().into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
@@ -45,17 +45,17 @@ fn what_must_never_happen_does_not() {
 }
 
 #[derive(Default)]
-struct Promises {
-    gate: Gates,
-    port: Ports,
-    budget: Budgets,
-    phase: Phase,
+struct StreamPromises {
+    gate: GatePromises,
+    port: PortPromises,
+    budget: BudgetPromises,
+    phase: TakeoverPhase,
     stopped: bool,
-    seen: Seen,
+    seen: StreamCoverage,
 }
 
-impl Promises {
-    fn after(&mut self, scene: &Scene) {
+impl StreamPromises {
+    fn after(&mut self, scene: &SupervisedScene) {
         self.seen.note(scene);
         self.gate.a_blocked_call_is_never_executed(scene);
         self.port.corrections_come_through_the_port_alone(scene);
@@ -68,44 +68,51 @@ impl Promises {
         the_state_and_the_ledger_agree(scene);
     }
 
-    fn no_takeover_without_being_told_and_none_by_words_alone(&mut self, scene: &Scene) {
-        let changes: Vec<(Phase, Phase)> = scene
+    fn no_takeover_without_being_told_and_none_by_words_alone(&mut self, scene: &SupervisedScene) {
+        let changes: Vec<(TakeoverPhase, TakeoverPhase)> = scene
             .last
             .iter()
             .filter_map(|effect| {
-                if let Effect::Phase(change) = effect { Some((change.from, change.to)) } else { None }
+                if let SupervisorEffect::Phase(change) = effect {
+                    Some((change.from, change.to))
+                } else {
+                    None
+                }
             })
             .collect();
-        let person = matches!(last_fact(scene), Fact::UserForceTakeover { .. });
+        let person = matches!(last_fact(scene), SupervisorFact::UserForceTakeover { .. });
         for (_, to) in &changes {
-            let by_itself = *to == Phase::Takeover && self.phase == Phase::Free && !person;
+            let by_itself = *to == TakeoverPhase::Takeover && self.phase == TakeoverPhase::Free && !person;
             assert!(!by_itself || scene.state.level().acts(), "{:?}", scene.state.level());
         }
         for (from, to) in changes {
             assert_eq!(from, self.phase, "told without a gap");
             let known = matches!(
                 (from, to),
-                (Phase::Free, Phase::Takeover)
-                    | (Phase::Takeover, Phase::HandoffPending)
-                    | (Phase::HandoffPending, Phase::Takeover | Phase::Cooldown)
-                    | (Phase::Cooldown, Phase::Free)
+                (TakeoverPhase::Free, TakeoverPhase::Takeover)
+                    | (TakeoverPhase::Takeover, TakeoverPhase::HandoffPending)
+                    | (TakeoverPhase::HandoffPending, TakeoverPhase::Takeover | TakeoverPhase::Cooldown)
+                    | (TakeoverPhase::Cooldown, TakeoverPhase::Free)
             );
             let event = last_fact(scene);
-            let asked = matches!(event, Fact::CheckpointResumed | Fact::UserForceTakeover { .. });
+            let asked =
+                matches!(event, SupervisorFact::CheckpointResumed | SupervisorFact::UserForceTakeover { .. });
             assert!(known || asked, "{from:?} to {to:?} by {event:?}");
             self.phase = to;
         }
         assert_eq!(self.phase, scene.phase());
     }
 
-    fn after_a_stop_nothing_is_decided(&mut self, scene: &Scene) {
+    fn after_a_stop_nothing_is_decided(&mut self, scene: &SupervisedScene) {
         let event = last_fact(scene);
-        if self.stopped && !matches!(event, Fact::CheckpointResumed) {
+        if self.stopped && !matches!(event, SupervisorFact::CheckpointResumed) {
             assert!(scene.state.stopped().is_some());
             for effect in &scene.last {
                 let quiet = match effect {
-                    Effect::Gate(gate) => gate.verdict == Verdict::Block || gate.subject == Subject::Done,
-                    Effect::Log(_) => true,
+                    SupervisorEffect::Gate(gate) => {
+                        gate.verdict == GateVerdict::Block || gate.subject == GateSubject::Done
+                    }
+                    SupervisorEffect::Log(_) => true,
                     _ => false,
                 };
                 assert!(quiet, "{effect:?} by {event:?}");
@@ -119,13 +126,13 @@ impl Promises {
 }
 
 #[derive(Default)]
-struct Gates {
+struct GatePromises {
     blocked: BTreeSet<String>,
     open: Option<String>,
 }
 
-impl Gates {
-    fn a_blocked_call_is_never_executed(&mut self, scene: &Scene) {
+impl GatePromises {
+    fn a_blocked_call_is_never_executed(&mut self, scene: &SupervisedScene) {
         let event = last_fact(scene);
         if let Some(proposal) = proposal_of(event) {
             self.open = Some(proposal.call.to_string());
@@ -133,22 +140,22 @@ impl Gates {
         let gates: Vec<_> = scene
             .last
             .iter()
-            .filter_map(|effect| if let Effect::Gate(gate) = effect { Some(gate) } else { None })
+            .filter_map(|effect| if let SupervisorEffect::Gate(gate) = effect { Some(gate) } else { None })
             .collect();
-        let done = matches!(event, Fact::ModelDone | Fact::ModelGaveUp);
+        let done = matches!(event, SupervisorFact::ModelDone | SupervisorFact::ModelGaveUp);
         let expected = usize::from(proposal_of(event).is_some() || done);
         assert_eq!(gates.len(), expected, "one answer to each question and none else");
         for gate in gates {
-            if let Subject::Call(call) = &gate.subject {
+            if let GateSubject::Call(call) = &gate.subject {
                 assert_eq!(Some(call.to_string()), self.open.take());
-                assert_eq!(gate.permit().is_none(), gate.verdict == Verdict::Block);
-                assert!(gate.verdict == Verdict::Allow || !gate.why.is_empty(), "a reason is given");
-                if gate.verdict == Verdict::Block {
+                assert_eq!(gate.permit().is_none(), gate.verdict == GateVerdict::Block);
+                assert!(gate.verdict == GateVerdict::Allow || !gate.why.is_empty(), "a reason is given");
+                if gate.verdict == GateVerdict::Block {
                     self.blocked.insert(call.to_string());
                 }
             }
         }
-        if let Fact::ToolFinished(done) = event {
+        if let SupervisorFact::ToolFinished(done) = event {
             assert!(!self.blocked.contains(done.call.as_str()));
         }
         assert!(!scene.logged_last("engine:blocked_call_executed"));
@@ -156,16 +163,16 @@ impl Gates {
 }
 
 #[derive(Default)]
-struct Ports {
+struct PortPromises {
     stands: String,
 }
 
-impl Ports {
-    fn corrections_come_through_the_port_alone(&mut self, scene: &Scene) {
+impl PortPromises {
+    fn corrections_come_through_the_port_alone(&mut self, scene: &SupervisedScene) {
         let said: Vec<_> = scene
             .last
             .iter()
-            .filter_map(|effect| if let Effect::Correct(said) = effect { Some(said) } else { None })
+            .filter_map(|effect| if let SupervisorEffect::Correct(said) = effect { Some(said) } else { None })
             .collect();
         assert!(said.len() <= 1, "one text at a time");
         for correction in said {
@@ -176,7 +183,7 @@ impl Ports {
                 _ => crate::RECOVERY_TAG,
             };
             assert!(text.starts_with(tag) && text.is_empty() == (kind == CorrectionKind::Silence), "{text}");
-            let supervised = matches!(scene.phase(), Phase::Takeover | Phase::HandoffPending);
+            let supervised = matches!(scene.phase(), TakeoverPhase::Takeover | TakeoverPhase::HandoffPending);
             assert!(kind == CorrectionKind::Silence || supervised == (kind == CorrectionKind::Takeover));
             assert_ne!(self.stands, text, "said twice");
             text.clone_into(&mut self.stands);
@@ -185,14 +192,14 @@ impl Ports {
 }
 
 /// What a text says about checks, files and the goal is what the ledger knows.
-fn every_sentence_is_true(scene: &Scene) {
+fn every_sentence_is_true(scene: &SupervisedScene) {
     for effect in &scene.last {
-        let Effect::Correct(said) = effect else { continue };
+        let SupervisorEffect::Correct(said) = effect else { continue };
         let text = said.text();
         assert!(text.matches("Next step:").count() <= 1, "one next step: {text}");
         let checks = |green: bool| {
             let last = scene.ledger.entries().iter().rev().find_map(|entry| match &entry.what {
-                What::Check(check) => Some((entry, check)),
+                EvidenceFact::Check(check) => Some((entry, check)),
                 _ => None,
             });
             last.is_some_and(|(entry, check)| {
@@ -207,7 +214,7 @@ fn every_sentence_is_true(scene: &Scene) {
             assert!(checks(true), "{text}");
         }
         assert!(!(text.contains("no file was changed") && changed), "{text}");
-        let ran = scene.ledger.entries().iter().any(|entry| matches!(entry.what, What::Check(_)));
+        let ran = scene.ledger.entries().iter().any(|entry| matches!(entry.what, EvidenceFact::Check(_)));
         assert!(!(text.contains("no check that is known has run") && ran), "{text}");
         if let Some(goal) = text.lines().find_map(|line| line.strip_prefix("Goal: ")) {
             assert_eq!(goal, scene.state.goal());
@@ -216,18 +223,22 @@ fn every_sentence_is_true(scene: &Scene) {
 }
 
 /// A call is denied only where it failed before on the very state that is there now.
-fn nothing_is_denied_without_proof(scene: &Scene) {
+fn nothing_is_denied_without_proof(scene: &SupervisedScene) {
     let Some(proposal) = proposal_of(last_fact(scene)) else { return };
     let gate = scene.gate();
-    if gate.verdict != Verdict::Block || gate.rule == crate::Rule::Stopped {
+    if gate.verdict != GateVerdict::Block || gate.rule == crate::GateRule::Stopped {
         return;
     }
-    assert_eq!(gate.rule, crate::Rule::Futile);
+    assert_eq!(gate.rule, crate::GateRule::Futile);
     let mut failures = 0;
     for event in scene.events.iter().rev().skip(1) {
         match &event.fact {
-            Fact::ToolProposed(other) if other.arguments == proposal.arguments => failures += 1,
-            Fact::ToolFinished(done) if done.evidence.changed.iter().any(|change| change.is_real()) => break,
+            SupervisorFact::ToolProposed(other) if other.arguments == proposal.arguments => failures += 1,
+            SupervisorFact::ToolFinished(done)
+                if done.evidence.changed.iter().any(|change| change.is_real()) =>
+            {
+                break;
+            }
             _ => {}
         }
     }
@@ -235,14 +246,14 @@ fn nothing_is_denied_without_proof(scene: &Scene) {
 }
 
 #[derive(Default)]
-struct Budgets {
+struct BudgetPromises {
     takeover: (u32, u32, u64),
     most: u32,
 }
 
-impl Budgets {
+impl BudgetPromises {
     /// The recovery budget: used only ever rises within a takeover, and the limit at most by half.
-    fn budgets_never_grow(&mut self, scene: &Scene) {
+    fn budgets_never_grow(&mut self, scene: &SupervisedScene) {
         let phase = scene.state.phase_state();
         let (rounds, tokens) = phase.used();
         let most = phase.most_rounds(scene.state.config());
@@ -256,18 +267,20 @@ impl Budgets {
     }
 }
 
-fn no_node_is_done_without_fresh_evidence(scene: &Scene) {
+fn no_node_is_done_without_fresh_evidence(scene: &SupervisedScene) {
     let Some(graph) = scene.state.graph() else { return };
     let done_now: Vec<&str> = scene
         .last
         .iter()
         .filter_map(|effect| match effect {
-            Effect::Graph(GraphChange::Node { node, status: NodeStatus::Done, .. }) => Some(node.as_str()),
+            SupervisorEffect::Graph(GraphChange::Node { node, status: NodeStatus::Done, .. }) => {
+                Some(node.as_str())
+            }
             _ => None,
         })
         .collect();
     let whole = scene.last.iter().any(|effect| {
-        matches!(effect, Effect::Graph(GraphChange::Init { .. } | GraphChange::Replaced { .. }))
+        matches!(effect, SupervisorEffect::Graph(GraphChange::Init { .. } | GraphChange::Replaced { .. }))
     });
     for node in graph.nodes.values().filter(|node| node.status == NodeStatus::Done) {
         assert!(!node.evidence.is_empty(), "{node:?}");
@@ -278,17 +291,22 @@ fn no_node_is_done_without_fresh_evidence(scene: &Scene) {
             assert!(scene.ledger.is_fresh(*entry), "{node:?} cites {:?}", scene.ledger.get(*entry));
             let what = &scene.ledger.get(*entry).unwrap().what;
             let fits = match node.kind {
-                NodeKind::Inspect => matches!(what, What::Read { .. } | What::Changed { .. }),
+                NodeKind::Inspect => matches!(what, EvidenceFact::Read { .. } | EvidenceFact::Changed { .. }),
                 NodeKind::Search => {
-                    matches!(what, What::Read { .. } | What::Searched { .. } | What::Changed { .. })
+                    matches!(
+                        what,
+                        EvidenceFact::Read { .. }
+                            | EvidenceFact::Searched { .. }
+                            | EvidenceFact::Changed { .. }
+                    )
                 }
                 NodeKind::Edit | NodeKind::Fallback => {
-                    matches!(what, What::Changed { .. })
-                        || matches!(what, What::Check(check) if check.passed_whole() && !node.cases.is_empty())
+                    matches!(what, EvidenceFact::Changed { .. })
+                        || matches!(what, EvidenceFact::Check(check) if check.passed_whole() && !node.cases.is_empty())
                 }
-                NodeKind::Verify => matches!(what, What::Check(check) if check.passed_whole()),
-                NodeKind::Summarize => matches!(what, What::Said),
-                NodeKind::Delegate => matches!(what, What::Child),
+                NodeKind::Verify => matches!(what, EvidenceFact::Check(check) if check.passed_whole()),
+                NodeKind::Summarize => matches!(what, EvidenceFact::Said),
+                NodeKind::Delegate => matches!(what, EvidenceFact::Child),
             };
             assert!(fits, "{node:?} cites {what:?}");
         }
@@ -303,7 +321,7 @@ fn no_node_is_done_without_fresh_evidence(scene: &Scene) {
     }
 }
 
-fn the_state_and_the_ledger_agree(scene: &Scene) {
+fn the_state_and_the_ledger_agree(scene: &SupervisedScene) {
     let known = scene.state.known();
     assert_eq!(known.entries(), scene.ledger.entries().len() as u64);
     assert_eq!(known.version(), scene.ledger.version());
@@ -315,23 +333,29 @@ fn the_state_and_the_ledger_agree(scene: &Scene) {
 fn every_phase_and_signal_came_up_often_enough(counts: &BTreeMap<String, u64>) {
     let mut wanted: Vec<String> = Vec::new();
     wanted.extend(
-        [Phase::Free, Phase::Takeover, Phase::HandoffPending, Phase::Cooldown].map(|p| format!("{p:?}")),
+        [
+            TakeoverPhase::Free,
+            TakeoverPhase::Takeover,
+            TakeoverPhase::HandoffPending,
+            TakeoverPhase::Cooldown,
+        ]
+        .map(|p| format!("{p:?}")),
     );
     wanted.extend(DEVIATIONS.map(|deviation| format!("drift {}", deviation.name())));
     wanted.extend(
         [
-            Kind::Switch,
-            Kind::Recover,
-            Kind::Rollback,
-            Kind::Handoff,
-            Kind::Failure,
-            Kind::Drift,
-            Kind::Timeout,
-            Kind::TaskGraphInit,
-            Kind::TaskGraphNode,
-            Kind::TaskGraphUpdate,
-            Kind::TaskGraphBranch,
-            Kind::TaskGraphDone,
+            TimelineKind::Switch,
+            TimelineKind::Recover,
+            TimelineKind::Rollback,
+            TimelineKind::Handoff,
+            TimelineKind::Failure,
+            TimelineKind::Drift,
+            TimelineKind::Timeout,
+            TimelineKind::TaskGraphInit,
+            TimelineKind::TaskGraphNode,
+            TimelineKind::TaskGraphUpdate,
+            TimelineKind::TaskGraphBranch,
+            TimelineKind::TaskGraphDone,
         ]
         .map(|kind| format!("event {kind:?}")),
     );
@@ -344,8 +368,8 @@ fn every_phase_and_signal_came_up_often_enough(counts: &BTreeMap<String, u64>) {
 #[test]
 fn inv_10_a_blocked_call_is_never_executed() {
     for seed in 0..streams() {
-        let mut run = Run::new(seed ^ 3 << 32, level_of(seed));
-        let mut gates = Gates::default();
+        let mut run = RandomRun::new(seed ^ 3 << 32, level_of(seed));
+        let mut gates = GatePromises::default();
         run.play(ROUNDS / 3, &mut |scene| gates.a_blocked_call_is_never_executed(scene));
     }
 }
@@ -353,14 +377,14 @@ fn inv_10_a_blocked_call_is_never_executed() {
 #[test]
 fn a_takeover_can_be_left_too() {
     for seed in 0..streams() {
-        let mut run = Run::new(seed ^ 2 << 32, Level::Adaptive);
+        let mut run = RandomRun::new(seed ^ 2 << 32, SupervisorLevel::Adaptive);
         run.play(ROUNDS / 3, &mut |_| {});
-        run.tell(Fact::CheckpointResumed, &mut |_| {});
-        run.tell(Fact::UserForceTakeover { by: "test".into() }, &mut |_| {});
-        assert_eq!((run.scene.phase(), run.scene.mode()), (Phase::Takeover, Mode::Free));
+        run.tell(SupervisorFact::CheckpointResumed, &mut |_| {});
+        run.tell(SupervisorFact::UserForceTakeover { by: "test".into() }, &mut |_| {});
+        assert_eq!((run.scene.phase(), run.scene.mode()), (TakeoverPhase::Takeover, ContractForce::Free));
         let free = (0..60).any(|_| {
             run.behave(&mut |_| {});
-            run.scene.phase() == Phase::Free
+            run.scene.phase() == TakeoverPhase::Free
         });
         let state = &run.scene.state;
         assert!(free, "{:?} {:?} {:?}", state.noticed(), state.phase_state(), state.stopped());
@@ -370,11 +394,11 @@ fn a_takeover_can_be_left_too() {
 #[test]
 fn inv_09_replay_is_byte_identical() {
     for seed in 0..streams() {
-        let mut run = Run::new(seed ^ 12 << 32, level_of(seed));
+        let mut run = RandomRun::new(seed ^ 12 << 32, level_of(seed));
         run.play(ROUNDS / 4, &mut |_| {});
         let recorded = decisions(&run.scene.effects);
         // From the stored events.
-        let stored: Vec<crate::Event> = run
+        let stored: Vec<crate::SupervisorEvent> = run
             .scene
             .events
             .iter()
@@ -382,13 +406,13 @@ fn inv_09_replay_is_byte_identical() {
             .collect();
         assert_eq!(stored, run.scene.events);
         let config = run.scene.state.config().clone();
-        let (state, effects) = replay(State::new(config.clone()), &stored);
+        let (state, effects) = replay(SupervisorState::new(config.clone()), &stored);
         assert_eq!(decisions(&effects), recorded);
         assert_eq!(state, run.scene.state);
         // And over a checkpoint in the middle.
         let (first, second) = stored.split_at(stored.len() / 2);
-        let (state, before) = replay(State::new(config), first);
-        let state: State = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
+        let (state, before) = replay(SupervisorState::new(config), first);
+        let state: SupervisorState = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
         let (_, after) = replay(state, second);
         assert_eq!(decisions(&before) + &decisions(&after), recorded);
     }

@@ -1,17 +1,17 @@
 //! Shadow and replay at another level: seen, never done.
 
-use super::streams::{Run, level_of};
-use crate::config::Config;
-use crate::effect::{Effect, Verdict};
-use crate::event::Event;
-use crate::level::Level;
+use super::streams::{RandomRun, level_of};
+use crate::config::SupervisorConfig;
+use crate::effect::{GateVerdict, SupervisorEffect};
+use crate::event::SupervisorEvent;
+use crate::level::SupervisorLevel;
 use crate::replay::{ReplayError, decisions, replay_lines};
-use crate::scene::Scene;
+use crate::scene::SupervisedScene;
 use crate::session::Supervisor;
-use crate::timeline::Kind;
+use crate::timeline::TimelineKind;
 
-fn lost() -> Vec<Event> {
-    let mut scene = Scene::new(Level::Off, "improve src/parse.rs");
+fn lost() -> Vec<SupervisorEvent> {
+    let mut scene = SupervisedScene::new(SupervisorLevel::Off, "improve src/parse.rs");
     for i in 0..20 {
         scene.round(|s| {
             s.check(&["parse::empty"]);
@@ -21,15 +21,17 @@ fn lost() -> Vec<Event> {
     scene.events
 }
 
-fn is_shadow(effect: &Effect) -> bool {
-    matches!(effect, Effect::Log(record) if record.event == Kind::ShadowDiagnostic)
+fn is_shadow(effect: &SupervisorEffect) -> bool {
+    matches!(effect, SupervisorEffect::Log(record) if record.event == TimelineKind::ShadowDiagnostic)
 }
 
 #[test]
 fn a_shadow_advances_and_changes_nothing() {
-    let config = Config { shadow: true, ..Config::default() };
+    let config = SupervisorConfig { shadow: true, ..SupervisorConfig::default() };
     let mut watched = Supervisor::new(config).unwrap();
-    let mut alone = Supervisor::new(Config { level: Level::Off, ..Config::default() }).unwrap();
+    let mut alone =
+        Supervisor::new(SupervisorConfig { level: SupervisorLevel::Off, ..SupervisorConfig::default() })
+            .unwrap();
     let mut diagnostics = Vec::new();
     for event in lost() {
         let mut effects = watched.feed(&event);
@@ -40,9 +42,9 @@ fn a_shadow_advances_and_changes_nothing() {
     }
     let reasons: Vec<&str> = diagnostics
         .iter()
-        .filter_map(
-            |effect| if let Effect::Log(record) = effect { Some(record.reason.as_str()) } else { None },
-        )
+        .filter_map(|effect| {
+            if let SupervisorEffect::Log(record) = effect { Some(record.reason.as_str()) } else { None }
+        })
         .collect();
     for wanted in ["shadow:takeover:", "shadow:gate", "shadow:correction", "shadow:stop", "shadow:drift"] {
         assert!(reasons.iter().any(|reason| reason.starts_with(wanted)), "{wanted}: {reasons:?}");
@@ -54,18 +56,18 @@ fn a_shadow_advances_and_changes_nothing() {
 
 #[test]
 fn a_shadow_is_not_disturbed_by_calls_it_would_have_blocked() {
-    let mut shadow = crate::shadow::Shadow::new(Config::default());
+    let mut shadow = crate::shadow::Shadow::new(SupervisorConfig::default());
     let mut blocked = false;
     for event in lost() {
         for record in shadow.observe(&event) {
-            assert_eq!(record.event, Kind::ShadowDiagnostic);
+            assert_eq!(record.event, TimelineKind::ShadowDiagnostic);
             blocked |= record.payload["verdict"] == "block";
         }
     }
     assert!(blocked);
     assert!(shadow.state().stopped().is_some());
     // What a call did that it would have blocked counts: the run went on with it.
-    let mut scene = Scene::new(Level::Off, "Fix src/parse.rs");
+    let mut scene = SupervisedScene::new(SupervisorLevel::Off, "Fix src/parse.rs");
     for _ in 0..6 {
         scene.round(|scene| {
             scene.exec("./run", Some("error: no such option"));
@@ -74,39 +76,46 @@ fn a_shadow_is_not_disturbed_by_calls_it_would_have_blocked() {
     scene.start();
     let (_, call) = scene.propose(holon_core::policy::ToolClass::Exec, "./run");
     scene.feed(crate::scene::write(&call, "src/parse.rs", "1", "2"));
-    let mut shadow = crate::shadow::Shadow::new(Config::default());
+    let mut shadow = crate::shadow::Shadow::new(SupervisorConfig::default());
     let told: Vec<_> = scene.events.iter().flat_map(|event| shadow.observe(event)).collect();
     assert!(told.iter().any(|record| record.payload["verdict"] == "block"), "{told:#?}");
     assert!(shadow.state().known().round.fresh);
 }
 
-fn recording(events: &[Event]) -> String {
+fn recording(events: &[SupervisorEvent]) -> String {
     events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect()
 }
 
 #[test]
 fn a_recording_answers_what_another_level_would_have_done() {
     let text = recording(&lost());
-    let by = |level| replay_lines(Config { level, ..Config::default() }, &text, level == Level::Off).unwrap();
-    assert!(!by(Level::Off).contains("drift:"));
-    assert!(by(Level::Adaptive).contains("\"to\":\"takeover\""));
-    assert!(by(Level::Adaptive).contains("\"verdict\":\"block\""));
-    let advise = by(Level::Advise);
+    let by = |level| {
+        replay_lines(
+            SupervisorConfig { level, ..SupervisorConfig::default() },
+            &text,
+            level == SupervisorLevel::Off,
+        )
+        .unwrap()
+    };
+    assert!(!by(SupervisorLevel::Off).contains("drift:"));
+    assert!(by(SupervisorLevel::Adaptive).contains("\"to\":\"takeover\""));
+    assert!(by(SupervisorLevel::Adaptive).contains("\"verdict\":\"block\""));
+    let advise = by(SupervisorLevel::Advise);
     assert!(!advise.contains("\"verdict\":\"block\"") && !advise.contains("takeover:"));
-    assert_eq!(by(Level::Advise), advise);
+    assert_eq!(by(SupervisorLevel::Advise), advise);
 }
 
 #[test]
 fn a_broken_recording_names_its_line() {
     let text = format!("{}\n{{\"ts\":1,\"fact\":\"nonsense\"}}\n", recording(&lost()[..2]));
-    let error = replay_lines(Config::default(), &text, true).unwrap_err();
+    let error = replay_lines(SupervisorConfig::default(), &text, true).unwrap_err();
     assert!(matches!(&error, ReplayError::Line { line: 4, .. }), "{error}");
 }
 
 #[test]
 fn inv_09_lines_replay_to_the_same_bytes() {
     for seed in 0..200 {
-        let mut run = Run::new(seed, level_of(seed));
+        let mut run = RandomRun::new(seed, level_of(seed));
         run.play(20, &mut |_| {});
         let text = recording(&run.scene.events);
         let config = run.scene.state.config().clone();
@@ -116,10 +125,10 @@ fn inv_09_lines_replay_to_the_same_bytes() {
 
 #[test]
 fn stored_supervisors_go_on_where_they_were() {
-    let config = Config { shadow: true, ..Config::default() };
+    let config = SupervisorConfig { shadow: true, ..SupervisorConfig::default() };
     let events = lost();
     let mut whole = Supervisor::new(config.clone()).unwrap();
-    let expect: Vec<Vec<Effect>> = events.iter().map(|event| whole.feed(event)).collect();
+    let expect: Vec<Vec<SupervisorEffect>> = events.iter().map(|event| whole.feed(event)).collect();
     let mut first = Supervisor::new(config).unwrap();
     let (early, late) = events.split_at(events.len() / 2);
     early.iter().for_each(|event| {
@@ -130,13 +139,12 @@ fn stored_supervisors_go_on_where_they_were() {
     }
     let mut second =
         Supervisor::resume(stored(first.state()), stored(first.ledger()), first.shadow().map(stored));
-    let found: Vec<Vec<Effect>> = late.iter().map(|event| second.feed(event)).collect();
+    let found: Vec<Vec<SupervisorEffect>> = late.iter().map(|event| second.feed(event)).collect();
     assert_eq!(found, expect[early.len()..]);
     assert_eq!(second.ledger(), whole.ledger());
     assert!(
-        found
-            .iter()
-            .flatten()
-            .all(|effect| !matches!(effect, Effect::Gate(gate) if gate.verdict == Verdict::Block))
+        found.iter().flatten().all(
+            |effect| !matches!(effect, SupervisorEffect::Gate(gate) if gate.verdict == GateVerdict::Block)
+        )
     );
 }

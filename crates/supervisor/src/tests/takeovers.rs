@@ -1,25 +1,29 @@
 //! The ladder in whole runs: what is noticed, what is said, when it is taken over, handed back, stopped.
 
-use crate::config::Config;
-use crate::effect::{Effect, StopKind};
-use crate::event::{Fact, GitState, Setup, Workspace};
-use crate::level::Level;
-use crate::phase::{Phase, Stage};
-use crate::scene::{Scene, setup};
-use crate::timeline::Kind;
+use crate::config::SupervisorConfig;
+use crate::effect::{StopKind, SupervisorEffect};
+use crate::event::{GitState, SupervisorFact, SupervisorSetup, WorkspaceState};
+use crate::level::SupervisorLevel;
+use crate::phase::{EscalationStage, TakeoverPhase};
+use crate::scene::{SupervisedScene, setup};
+use crate::timeline::TimelineKind;
 
 const GOAL: &str = "Fix src/a.rs";
 
-fn scene() -> Scene {
-    Scene::new(Level::Adaptive, GOAL)
+fn scene() -> SupervisedScene {
+    SupervisedScene::new(SupervisorLevel::Adaptive, GOAL)
 }
 
 /// Plays rounds until it is taken over; in which.
-fn until_takeover(scene: &mut Scene, most: u32, act: impl Fn(&mut Scene, u32)) -> Option<u32> {
+fn until_takeover(
+    scene: &mut SupervisedScene,
+    most: u32,
+    act: impl Fn(&mut SupervisedScene, u32),
+) -> Option<u32> {
     for round in 1..=most {
         scene.round(|scene| act(scene, round));
         scene.obey(&["one"]);
-        if scene.phase() == Phase::Takeover {
+        if scene.phase() == TakeoverPhase::Takeover {
             return Some(round);
         }
     }
@@ -27,7 +31,7 @@ fn until_takeover(scene: &mut Scene, most: u32, act: impl Fn(&mut Scene, u32)) -
 }
 
 /// One that runs the failing check again and again, taken over.
-fn taken() -> Scene {
+fn taken() -> SupervisedScene {
     let mut scene = scene();
     assert!(
         until_takeover(&mut scene, 20, |scene, _| {
@@ -38,12 +42,12 @@ fn taken() -> Scene {
     scene
 }
 
-fn reasons(scene: &Scene) -> Vec<&str> {
+fn reasons(scene: &SupervisedScene) -> Vec<&str> {
     scene.logs().iter().map(|record| record.reason.as_str()).collect()
 }
 
 /// The reasons of the ladder that came up, in order.
-fn rungs(scene: &Scene) -> Vec<String> {
+fn rungs(scene: &SupervisedScene) -> Vec<String> {
     let wanted = ["notice:", "advice:", "takeover:"];
     let all = scene.logs().into_iter().map(|record| record.reason.clone());
     all.filter(|reason| wanted.iter().any(|rung| reason.starts_with(rung))).collect()
@@ -51,12 +55,12 @@ fn rungs(scene: &Scene) -> Vec<String> {
 
 /// Every rung is taken for that signal, one after another.
 #[track_caller]
-fn lost(goal: &str, checks: bool, signal: &str, most: u32, act: impl Fn(&mut Scene, u32)) {
+fn lost(goal: &str, checks: bool, signal: &str, most: u32, act: impl Fn(&mut SupervisedScene, u32)) {
     let mut start = setup("execute", goal);
     if !checks {
         start.checks.clear();
     }
-    let mut scene = Scene::with(Config::default(), start);
+    let mut scene = SupervisedScene::with(SupervisorConfig::default(), start);
     let round = until_takeover(&mut scene, most, act);
     let expect: Vec<String> =
         ["notice", "advice", "takeover"].map(|rung| format!("{rung}:{signal}")).to_vec();
@@ -94,11 +98,11 @@ fn what_was_put_back_is_nothing_new() {
         let (_, call) = scene.propose(holon_core::policy::ToolClass::Write, "src/a.rs");
         scene.feed(crate::scene::write(&call, "src/a.rs", before, after));
         scene.end();
-        if scene.phase() == Phase::Takeover {
+        if scene.phase() == TakeoverPhase::Takeover {
             break;
         }
     }
-    assert!(scene.logged(Kind::Recover, "takeover:no_progress"));
+    assert!(scene.logged(TimelineKind::Recover, "takeover:no_progress"));
 }
 
 #[test]
@@ -108,13 +112,13 @@ fn what_was_written_is_no_answer() {
         scene.start();
         let (_, call) = scene.propose(holon_core::policy::ToolClass::Write, "docs/n.md");
         let mut fact = crate::scene::write(&call, "docs/n.md", &format!("{round}"), &format!("{round}x"));
-        if let Fact::ToolFinished(done) = &mut fact {
+        if let SupervisorFact::ToolFinished(done) = &mut fact {
             done.result = Some(format!("wrote it for the {round}. time"));
         }
         scene.feed(fact);
         scene.end();
     }
-    assert!(scene.logged(Kind::Switch, "notice:unhealed"), "{:#?}", reasons(&scene));
+    assert!(scene.logged(TimelineKind::Switch, "notice:unhealed"), "{:#?}", reasons(&scene));
 }
 
 #[test]
@@ -131,14 +135,14 @@ fn polishing_after_green_is_noticed() {
         });
     }
     // Each passes on a version nothing had passed on; only that it is the same file again tells.
-    assert!(scene.logged(Kind::Switch, "notice:polishing"), "{:#?}", reasons(&scene));
+    assert!(scene.logged(TimelineKind::Switch, "notice:polishing"), "{:#?}", reasons(&scene));
     scene.round(|scene| {
         scene.write("src/a.rs");
     });
     scene.round(|scene| {
         scene.check(&[]);
     });
-    assert!(!scene.logged(Kind::Recover, "takeover"));
+    assert!(!scene.logged(TimelineKind::Recover, "takeover"));
 }
 
 #[test]
@@ -146,29 +150,29 @@ fn calls_that_cannot_be_read_and_empty_replies_are_noticed() {
     let mut scene = scene();
     for _ in 0..3 {
         scene.start();
-        scene.feed(Fact::CallMalformed { tool: "edit".into(), why: "no JSON".into() });
+        scene.feed(SupervisorFact::CallMalformed { tool: "edit".into(), why: "no JSON".into() });
         scene.end();
     }
-    assert!(scene.logged(Kind::Switch, "notice:malformed"), "{:#?}", reasons(&scene));
+    assert!(scene.logged(TimelineKind::Switch, "notice:malformed"), "{:#?}", reasons(&scene));
     let mut scene = super::takeovers::scene();
     for _ in 0..2 {
         scene.start();
         let end = crate::event::RoundEnd { text_only: true, ..Default::default() };
-        scene.feed(Fact::RoundEnded(end));
+        scene.feed(SupervisorFact::RoundEnded(end));
     }
-    assert!(scene.logged(Kind::Switch, "notice:empty_replies"), "{:#?}", reasons(&scene));
+    assert!(scene.logged(TimelineKind::Switch, "notice:empty_replies"), "{:#?}", reasons(&scene));
 }
 
 #[test]
 fn a_budget_that_ends_brings_advice_with_facts() {
-    let start = Setup { round_limit: 10, ..setup("execute", "Improve src/a.rs") };
-    let mut scene = Scene::with(Config::default(), start);
+    let start = SupervisorSetup { round_limit: 10, ..setup("execute", "Improve src/a.rs") };
+    let mut scene = SupervisedScene::with(SupervisorConfig::default(), start);
     for at in 0..8 {
         scene.round(|scene| {
             scene.read(&format!("{at}.rs"));
         });
     }
-    assert!(scene.logged(Kind::Switch, "advice:budget_ending"));
+    assert!(scene.logged(TimelineKind::Switch, "advice:budget_ending"));
     scene.obey(&["one"]);
     scene.start();
     assert!(scene.stands().contains("80 % of what this run may use is used"), "{}", scene.stands());
@@ -203,7 +207,7 @@ fn the_texts_grow_with_the_rungs_and_rest_on_facts() {
 fn without_a_check_the_next_step_is_to_show_it() {
     let mut start = setup("execute", GOAL);
     start.checks.clear();
-    let mut scene = Scene::with(Config::default(), start);
+    let mut scene = SupervisedScene::with(SupervisorConfig::default(), start);
     scene.round(|scene| {
         scene.write("src/a.rs");
     });
@@ -226,28 +230,30 @@ fn a_takeover_begins_with_a_check_where_none_is_fresh() {
     let mut scene = scene();
     scene.round(|_| {});
     scene.start();
-    scene.feed(Fact::UserForceTakeover { by: "cli".into() });
-    assert!(scene.last.iter().any(|effect| matches!(effect, Effect::Check { .. })));
+    scene.feed(SupervisorFact::UserForceTakeover { by: "cli".into() });
+    assert!(scene.last.iter().any(|effect| matches!(effect, SupervisorEffect::Check { .. })));
     scene.obey(&["one"]);
     assert!(scene.stands().contains("repair what makes `cargo test` fail: one"), "{}", scene.stands());
-    assert!(scene.logged(Kind::Recover, "recover:template_graph"));
+    assert!(scene.logged(TimelineKind::Recover, "recover:template_graph"));
 }
 
 #[test]
 fn a_person_says_so_at_every_level_that_speaks() {
-    for (level, phase) in
-        [(Level::Off, Phase::Free), (Level::Advise, Phase::Takeover), (Level::Strict, Phase::Takeover)]
-    {
-        let mut scene = Scene::new(level, "Explain the parser");
+    for (level, phase) in [
+        (SupervisorLevel::Off, TakeoverPhase::Free),
+        (SupervisorLevel::Advise, TakeoverPhase::Takeover),
+        (SupervisorLevel::Strict, TakeoverPhase::Takeover),
+    ] {
+        let mut scene = SupervisedScene::new(level, "Explain the parser");
         scene.start();
-        scene.feed(Fact::UserForceTakeover { by: "cli".into() });
+        scene.feed(SupervisorFact::UserForceTakeover { by: "cli".into() });
         assert_eq!(scene.phase(), phase, "{level:?}");
     }
 }
 
 #[test]
 fn a_question_is_never_taken_over_and_never_stopped() {
-    let mut scene = Scene::new(Level::Adaptive, "What does src/a.rs do?");
+    let mut scene = SupervisedScene::new(SupervisorLevel::Adaptive, "What does src/a.rs do?");
     let round = until_takeover(&mut scene, 60, |scene, _| {
         scene.read("src/b.rs");
     });
@@ -258,15 +264,18 @@ fn a_question_is_never_taken_over_and_never_stopped() {
 
 #[test]
 fn words_alone_go_no_further() {
-    let mut scene = Scene::new(Level::Advise, GOAL);
+    let mut scene = SupervisedScene::new(SupervisorLevel::Advise, GOAL);
     let round = until_takeover(&mut scene, 60, |scene, _| {
         scene.check(&["one"]);
     });
-    assert_eq!((round, scene.stops(), scene.state.phase_state().stage()), (None, Vec::new(), Stage::Advised));
+    assert_eq!(
+        (round, scene.stops(), scene.state.phase_state().stage()),
+        (None, Vec::new(), EscalationStage::Advised)
+    );
 }
 
 /// What a model does that listens.
-fn repair(scene: &mut Scene) {
+fn repair(scene: &mut SupervisedScene) {
     scene.round(|scene| {
         scene.write("src/a.rs");
         scene.check(&[]);
@@ -282,25 +291,31 @@ fn a_model_that_follows_gets_the_lead_back() {
             scene.read(&format!("new/{at}.rs"));
         });
     }
-    let phases = [Phase::Takeover, Phase::HandoffPending, Phase::Cooldown, Phase::Free];
+    let phases = [
+        TakeoverPhase::Takeover,
+        TakeoverPhase::HandoffPending,
+        TakeoverPhase::Cooldown,
+        TakeoverPhase::Free,
+    ];
     assert_eq!(scene.phases(), phases, "{:#?}", reasons(&scene));
     scene.start();
     assert_eq!(scene.stands(), "", "nothing stands any more");
     assert!(
-        scene.logged(Kind::TaskGraphUpdate, "graph:paused") || scene.state.graph().unwrap().progress() == 100
+        scene.logged(TimelineKind::TaskGraphUpdate, "graph:paused")
+            || scene.state.graph().unwrap().progress() == 100
     );
 }
 
 #[test]
 fn a_model_that_does_not_follow_is_stopped_within_its_budget() {
-    for (level, most) in [(Level::Adaptive, 8), (Level::Strict, 6)] {
-        let mut scene = Scene::new(level, GOAL);
+    for (level, most) in [(SupervisorLevel::Adaptive, 8), (SupervisorLevel::Strict, 6)] {
+        let mut scene = SupervisedScene::new(level, GOAL);
         let mut rounds = 0;
         while scene.state.stopped().is_none() && rounds < 40 {
             scene.round(|scene| {
                 scene.check(&["one"]);
             });
-            rounds += u32::from(scene.phase() == Phase::Takeover);
+            rounds += u32::from(scene.phase() == TakeoverPhase::Takeover);
         }
         assert_eq!((scene.stops(), rounds), (vec![StopKind::UserCheckpoint], most + 1), "{level:?}");
     }
@@ -309,26 +324,27 @@ fn a_model_that_does_not_follow_is_stopped_within_its_budget() {
 #[test]
 fn an_unsafe_tree_is_settled_first() {
     let mut scene = scene();
-    scene.workspace = Some(Workspace { git: GitState::Conflict, verified: true, ..Workspace::default() });
+    scene.workspace =
+        Some(WorkspaceState { git: GitState::Conflict, verified: true, ..WorkspaceState::default() });
     until_takeover(&mut scene, 20, |scene, _| {
         scene.check(&["one"]);
     });
-    assert!(scene.logged(Kind::Recover, "recover:strong_hint"));
+    assert!(scene.logged(TimelineKind::Recover, "recover:strong_hint"));
     scene.start();
     assert!(scene.stands().contains("settle the repository first"), "{}", scene.stands());
 }
 
 #[test]
 fn resuming_gives_the_lead_back_and_a_fresh_budget() {
-    let start = Setup { round_limit: 20, ..setup("execute", GOAL) };
-    let mut scene = Scene::with(Config::default(), start);
+    let start = SupervisorSetup { round_limit: 20, ..setup("execute", GOAL) };
+    let mut scene = SupervisedScene::with(SupervisorConfig::default(), start);
     while scene.state.stopped().is_none() {
         scene.round(|scene| {
             scene.check(&["one"]);
         });
     }
-    scene.feed(Fact::CheckpointResumed);
-    assert_eq!((scene.phase(), scene.state.why().len()), (Phase::Free, 0));
+    scene.feed(SupervisorFact::CheckpointResumed);
+    assert_eq!((scene.phase(), scene.state.why().len()), (TakeoverPhase::Free, 0));
     scene.start();
     assert_eq!(scene.stands(), "", "nothing of what was before is said");
     scene.read("src/new.rs");

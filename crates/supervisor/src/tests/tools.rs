@@ -2,69 +2,74 @@
 
 use holon_core::policy::ToolClass;
 
-use crate::config::{Config, Contracts};
-use crate::effect::{Effect, Rule, StopKind, Verdict};
-use crate::event::{Fact, KnownCheck, Setup};
-use crate::level::Level;
-use crate::scene::{Scene, check_ran, setup};
-use crate::timeline::Kind;
+use crate::config::{ContractMode, SupervisorConfig};
+use crate::effect::{GateRule, GateVerdict, StopKind, SupervisorEffect};
+use crate::event::{CheckCommand, SupervisorFact, SupervisorSetup};
+use crate::level::SupervisorLevel;
+use crate::scene::{SupervisedScene, check_ran, setup};
+use crate::timeline::TimelineKind;
 
-fn enforced(goal: &str) -> Scene {
-    let config = Config { level: Level::Strict, contracts: Contracts::Enforce, ..Config::default() };
-    Scene::with(config, setup("execute", goal))
+fn enforced(goal: &str) -> SupervisedScene {
+    let config = SupervisorConfig {
+        level: SupervisorLevel::Strict,
+        contracts: ContractMode::Enforce,
+        ..SupervisorConfig::default()
+    };
+    SupervisedScene::with(config, setup("execute", goal))
 }
 
-fn done(scene: &mut Scene) -> (Verdict, String) {
-    scene.feed(Fact::ModelDone);
+fn done(scene: &mut SupervisedScene) -> (GateVerdict, String) {
+    scene.feed(SupervisorFact::ModelDone);
     let gate = scene.gate();
     (gate.verdict, gate.why)
 }
 
 /// Fails with the same command, until so many rungs were taken.
-fn advised(level: Level) -> Scene {
-    let mut scene = Scene::new(level, "Fix src/a.rs");
+fn advised(level: SupervisorLevel) -> SupervisedScene {
+    let mut scene = SupervisedScene::new(level, "Fix src/a.rs");
     for _ in 0..5 {
         scene.round(|scene| {
-            assert_eq!(scene.exec("./run", Some("error: no such option")), Verdict::Allow);
+            assert_eq!(scene.exec("./run", Some("error: no such option")), GateVerdict::Allow);
         });
         scene.obey(&["one"]);
     }
-    assert!(scene.logged(Kind::Switch, "advice:tool_repeat_fail"));
+    assert!(scene.logged(TimelineKind::Switch, "advice:tool_repeat_fail"));
     scene
 }
 
 #[test]
 fn only_what_is_proven_futile_is_denied_and_only_once() {
-    let mut scene = advised(Level::Adaptive);
+    let mut scene = advised(SupervisorLevel::Adaptive);
     scene.start();
     let (gate, _) = scene.propose(ToolClass::Exec, "./run");
-    assert_eq!((gate.verdict, gate.rule), (Verdict::Block, Rule::Futile));
+    assert_eq!((gate.verdict, gate.rule), (GateVerdict::Block, GateRule::Futile));
     for words in ["`./run` failed 5 times", "exit code 1", "no such option", "No file changed"] {
         assert!(gate.why.contains(words), "{}", gate.why);
     }
-    assert_eq!(scene.exec("./other", Some("error: no such option")), Verdict::Allow, "another call");
-    assert_eq!(scene.exec("./run", Some("error: no such option")), Verdict::Allow, "asked once more");
+    assert_eq!(scene.exec("./other", Some("error: no such option")), GateVerdict::Allow, "another call");
+    assert_eq!(scene.exec("./run", Some("error: no such option")), GateVerdict::Allow, "asked once more");
 }
 
 /// The same for an agent that asks nobody before it calls.
 #[test]
 fn what_would_be_denied_is_told_where_nobody_asks() {
     let goal = "Fix src/a.rs";
-    let config = Config { level: Level::Adaptive, ..Config::default() };
-    let mut scene = Scene::with(config, Setup { foreign: true, ..setup("execute", goal) });
+    let config = SupervisorConfig { level: SupervisorLevel::Adaptive, ..SupervisorConfig::default() };
+    let mut scene =
+        SupervisedScene::with(config, SupervisorSetup { foreign: true, ..setup("execute", goal) });
     while !scene
         .effects
         .iter()
-        .any(|effect| matches!(effect, Effect::Gate(gate) if gate.verdict == Verdict::Warn))
+        .any(|effect| matches!(effect, SupervisorEffect::Gate(gate) if gate.verdict == GateVerdict::Warn))
     {
         assert!(scene.state.round() < 20, "never told");
         scene.round(|scene| {
-            assert_ne!(scene.exec("./run", Some("error: no such option")), Verdict::Block);
+            assert_ne!(scene.exec("./run", Some("error: no such option")), GateVerdict::Block);
         });
         scene.obey(&["one"]);
     }
     let told = scene.effects.iter().rev().find_map(|effect| match effect {
-        Effect::Gate(gate) if gate.verdict == Verdict::Warn => Some(gate.why.clone()),
+        SupervisorEffect::Gate(gate) if gate.verdict == GateVerdict::Warn => Some(gate.why.clone()),
         _ => None,
     });
     let told = told.unwrap();
@@ -76,20 +81,25 @@ fn what_would_be_denied_is_told_where_nobody_asks() {
     // What was carried out counts as what it is.
     let text = serde_json::to_string(&scene.effects).unwrap();
     assert!(!text.contains("blocked_call_executed"), "{text}");
-    assert_eq!(scene.exec("./run", Some("error: no such option")), Verdict::Allow, "told once");
+    assert_eq!(scene.exec("./run", Some("error: no such option")), GateVerdict::Allow, "told once");
 }
 
 /// Steps cannot be closed to one who asks nobody, and after a stop a late call is only a call.
 #[test]
 fn nothing_is_held_back_where_nobody_asks() {
     let goal = "improve the parser ".repeat(8);
-    let config = Config { level: Level::Strict, contracts: Contracts::Enforce, ..Config::default() };
-    let mut scene = Scene::with(config, Setup { foreign: true, ..setup("execute", &goal) });
+    let config = SupervisorConfig {
+        level: SupervisorLevel::Strict,
+        contracts: ContractMode::Enforce,
+        ..SupervisorConfig::default()
+    };
+    let mut scene =
+        SupervisedScene::with(config, SupervisorSetup { foreign: true, ..setup("execute", &goal) });
     scene.start();
-    assert_eq!(scene.write("src/a.rs"), Verdict::Allow);
+    assert_eq!(scene.write("src/a.rs"), GateVerdict::Allow);
     for _ in 0..60 {
         scene.round(|scene| {
-            assert_ne!(scene.exec("./run", Some("error: no such option")), Verdict::Block);
+            assert_ne!(scene.exec("./run", Some("error: no such option")), GateVerdict::Block);
         });
     }
     assert!(scene.state.stopped().is_some());
@@ -97,40 +107,40 @@ fn nothing_is_held_back_where_nobody_asks() {
 
 #[test]
 fn nothing_is_denied_after_a_change_or_before_advice_or_by_words_alone() {
-    let mut scene = advised(Level::Adaptive);
+    let mut scene = advised(SupervisorLevel::Adaptive);
     scene.start();
     scene.write("src/a.rs");
-    assert_eq!(scene.exec("./run", Some("error: no such option")), Verdict::Allow, "a file changed");
-    let mut scene = advised(Level::Adaptive);
+    assert_eq!(scene.exec("./run", Some("error: no such option")), GateVerdict::Allow, "a file changed");
+    let mut scene = advised(SupervisorLevel::Adaptive);
     scene.start();
     scene.exec("pip install x", None);
-    assert_eq!(scene.exec("./run", Some("error: no such option")), Verdict::Allow, "something else ran");
-    let mut scene = advised(Level::Advise);
+    assert_eq!(scene.exec("./run", Some("error: no such option")), GateVerdict::Allow, "something else ran");
+    let mut scene = advised(SupervisorLevel::Advise);
     scene.start();
-    assert_eq!(scene.exec("./run", Some("error: no such option")), Verdict::Allow);
-    let mut scene = Scene::new(Level::Adaptive, "Fix src/a.rs");
+    assert_eq!(scene.exec("./run", Some("error: no such option")), GateVerdict::Allow);
+    let mut scene = SupervisedScene::new(SupervisorLevel::Adaptive, "Fix src/a.rs");
     for _ in 0..3 {
         scene.round(|scene| {
-            assert_eq!(scene.check(&["one"]), Verdict::Allow);
+            assert_eq!(scene.check(&["one"]), GateVerdict::Allow);
         });
     }
 }
 
 #[test]
 fn what_waits_is_not_futile() {
-    let mut scene = Scene::new(Level::Adaptive, "Fix src/a.rs");
+    let mut scene = SupervisedScene::new(SupervisorLevel::Adaptive, "Fix src/a.rs");
     for _ in 0..12 {
         scene.round(|scene| {
-            assert_eq!(scene.exec("sleep 1; curl localhost", Some("refused")), Verdict::Allow);
+            assert_eq!(scene.exec("sleep 1; curl localhost", Some("refused")), GateVerdict::Allow);
         });
     }
-    let mut scene = Scene::new(Level::Adaptive, "Fix src/a.rs");
+    let mut scene = SupervisedScene::new(SupervisorLevel::Adaptive, "Fix src/a.rs");
     scene.round(|scene| {
         scene.exec("./serve &", None);
     });
     for _ in 0..12 {
         scene.round(|scene| {
-            assert_eq!(scene.exec("curl localhost", Some("refused")), Verdict::Allow);
+            assert_eq!(scene.exec("curl localhost", Some("refused")), GateVerdict::Allow);
         });
     }
 }
@@ -140,30 +150,33 @@ fn steps_are_closed_where_that_is_asked_for_and_never_for_a_repair() {
     let goal = "improve the parser ".repeat(8);
     let mut scene = enforced(&goal);
     scene.start();
-    assert_eq!((scene.write("src/a.rs"), scene.gate_rule()), (Verdict::Block, Rule::Contract));
-    assert_eq!(scene.read("src/a.rs"), Verdict::Allow);
+    assert_eq!((scene.write("src/a.rs"), scene.gate_rule()), (GateVerdict::Block, GateRule::Contract));
+    assert_eq!(scene.read("src/a.rs"), GateVerdict::Allow);
     let mut scene = enforced(&goal);
     scene.start();
     scene.feed(check_ran("cargo test", 1, &["one"]));
-    assert_eq!(scene.write("src/a.rs"), Verdict::Allow, "a check is red");
-    for level in [Level::Adaptive, Level::Strict] {
-        let mut scene = Scene::new(level, &goal);
+    assert_eq!(scene.write("src/a.rs"), GateVerdict::Allow, "a check is red");
+    for level in [SupervisorLevel::Adaptive, SupervisorLevel::Strict] {
+        let mut scene = SupervisedScene::new(level, &goal);
         scene.start();
-        assert_eq!(scene.write("src/a.rs"), Verdict::Allow, "{level:?}");
+        assert_eq!(scene.write("src/a.rs"), GateVerdict::Allow, "{level:?}");
     }
 }
 
 #[test]
 fn done_is_proven_by_a_check_that_nobody_had_to_ask_for() {
-    let mut scene = Scene::new(Level::Adaptive, "Improve src/a.rs");
+    let mut scene = SupervisedScene::new(SupervisorLevel::Adaptive, "Improve src/a.rs");
     scene.round(|scene| {
         scene.write("src/a.rs");
     });
     scene.start();
-    assert_eq!(done(&mut scene).0, Verdict::Block);
-    assert!(scene.state.waits_for_check() && scene.last.iter().any(|e| matches!(e, Effect::Check { .. })));
+    assert_eq!(done(&mut scene).0, GateVerdict::Block);
+    assert!(
+        scene.state.waits_for_check()
+            && scene.last.iter().any(|e| matches!(e, SupervisorEffect::Check { .. }))
+    );
     scene.feed(check_ran("cargo test", 0, &[]));
-    assert_eq!(done(&mut scene).0, Verdict::Allow, "and the model hears nothing of it");
+    assert_eq!(done(&mut scene).0, GateVerdict::Allow, "and the model hears nothing of it");
     assert_eq!(scene.texts(), Vec::<&str>::new());
 }
 
@@ -171,15 +184,15 @@ fn done_is_proven_by_a_check_that_nobody_had_to_ask_for() {
 fn done_with_a_red_check_is_told_once_and_then_it_ends() {
     for (asked, end) in [(false, StopKind::Unverified), (true, StopKind::CheckFailed)] {
         let mut start = setup("execute", "Improve src/a.rs");
-        start.checks = vec![KnownCheck { command: "cargo test".into(), asked }];
-        let mut scene = Scene::with(Config::default(), start);
+        start.checks = vec![CheckCommand { command: "cargo test".into(), asked }];
+        let mut scene = SupervisedScene::with(SupervisorConfig::default(), start);
         scene.round(|scene| {
             scene.write("src/a.rs");
             scene.check(&["one"]);
         });
         scene.start();
         let (verdict, why) = done(&mut scene);
-        assert!(verdict == Verdict::Block && why.contains("one") && why.contains("Next step"), "{why}");
+        assert!(verdict == GateVerdict::Block && why.contains("one") && why.contains("Next step"), "{why}");
         scene.end();
         scene.start();
         let text = scene.stands();
@@ -196,8 +209,10 @@ fn done_with_a_red_check_is_told_once_and_then_it_ends() {
 
 #[test]
 fn what_was_red_before_is_nobodys_fault_unless_the_goal_says_so() {
-    for (goal, expect) in [("Add a multiply function", Verdict::Allow), ("Fix what fails", Verdict::Block)] {
-        let mut scene = Scene::new(Level::Adaptive, goal);
+    for (goal, expect) in
+        [("Add a multiply function", GateVerdict::Allow), ("Fix what fails", GateVerdict::Block)]
+    {
+        let mut scene = SupervisedScene::new(SupervisorLevel::Adaptive, goal);
         scene.round(|scene| {
             scene.check(&["legacy"]);
         });
@@ -212,15 +227,15 @@ fn what_was_red_before_is_nobodys_fault_unless_the_goal_says_so() {
 
 #[test]
 fn where_no_check_is_known_what_the_agent_goes_by_counts() {
-    let play = |act: &dyn Fn(&mut Scene)| {
+    let play = |act: &dyn Fn(&mut SupervisedScene)| {
         let mut start = setup("execute", "Make the parser read tabs");
         start.checks.clear();
-        let mut scene = Scene::with(Config::default(), start);
+        let mut scene = SupervisedScene::with(SupervisorConfig::default(), start);
         act(&mut scene);
         scene.start();
         done(&mut scene)
     };
-    let red = |scene: &mut Scene| {
+    let red = |scene: &mut SupervisedScene| {
         scene.round(|scene| {
             scene.write("src/main.zig");
             scene.exec("zig build test", Some("error: tabs are not read"));
@@ -228,42 +243,42 @@ fn where_no_check_is_known_what_the_agent_goes_by_counts() {
     };
     let (verdict, why) = play(&red);
     assert!(
-        verdict == Verdict::Block && why.contains("zig build test") && why.contains("tabs are not read"),
+        verdict == GateVerdict::Block && why.contains("zig build test") && why.contains("tabs are not read"),
         "{why}"
     );
-    let green = |scene: &mut Scene| {
+    let green = |scene: &mut SupervisedScene| {
         red(scene);
         scene.round(|scene| {
             scene.exec("zig build test", None);
         });
     };
-    assert_eq!(play(&green).0, Verdict::Allow);
-    let looking = |scene: &mut Scene| {
+    assert_eq!(play(&green).0, GateVerdict::Allow);
+    let looking = |scene: &mut SupervisedScene| {
         scene.round(|scene| {
             scene.write("src/main.zig");
             scene.exec("grep -rn test src", Some(""));
             scene.exec("test -f x", Some(""));
         });
     };
-    assert_eq!(play(&looking).0, Verdict::Allow, "these say something by failing");
+    assert_eq!(play(&looking).0, GateVerdict::Allow, "these say something by failing");
 }
 
 #[test]
 fn words_alone_never_hold_up_who_is_done() {
-    for level in [Level::Off, Level::Advise] {
-        let mut scene = Scene::new(level, "Fix src/a.rs");
+    for level in [SupervisorLevel::Off, SupervisorLevel::Advise] {
+        let mut scene = SupervisedScene::new(level, "Fix src/a.rs");
         scene.round(|scene| {
             scene.write("src/a.rs");
             scene.check(&["one"]);
         });
         scene.start();
-        assert_eq!(done(&mut scene).0, Verdict::Allow, "{level:?}");
+        assert_eq!(done(&mut scene).0, GateVerdict::Allow, "{level:?}");
     }
 }
 
 #[test]
 fn after_a_stop_nothing_runs_until_it_is_resumed() {
-    let mut scene = Scene::new(Level::Adaptive, "Fix src/a.rs");
+    let mut scene = SupervisedScene::new(SupervisorLevel::Adaptive, "Fix src/a.rs");
     scene.round(|scene| {
         scene.write("src/a.rs");
         scene.check(&["one"]);
@@ -271,21 +286,21 @@ fn after_a_stop_nothing_runs_until_it_is_resumed() {
     scene.start();
     done(&mut scene);
     done(&mut scene);
-    assert_eq!((scene.read("src/b.rs"), scene.gate_rule()), (Verdict::Block, Rule::Stopped));
-    scene.feed(Fact::CheckpointResumed);
+    assert_eq!((scene.read("src/b.rs"), scene.gate_rule()), (GateVerdict::Block, GateRule::Stopped));
+    scene.feed(SupervisorFact::CheckpointResumed);
     assert!(scene.state.stopped().is_none() && scene.logged_last("checkpoint_resumed:stop_lifted"));
     scene.start();
-    assert_eq!(scene.read("src/b.rs"), Verdict::Allow);
-    assert_eq!(done(&mut scene).0, Verdict::Block, "a first time again");
+    assert_eq!(scene.read("src/b.rs"), GateVerdict::Allow);
+    assert_eq!(done(&mut scene).0, GateVerdict::Block, "a first time again");
     assert_eq!(scene.stops().len(), 1);
 }
 
 #[test]
 fn a_check_that_cannot_run_is_not_demanded_unless_the_user_asked_for_it() {
-    for (asked, expect) in [(false, Verdict::Allow), (true, Verdict::Block)] {
+    for (asked, expect) in [(false, GateVerdict::Allow), (true, GateVerdict::Block)] {
         let mut start = setup("execute", "Improve src/a.rs");
-        start.checks = vec![KnownCheck { command: "cargo test".into(), asked }];
-        let mut scene = Scene::with(Config::default(), start);
+        start.checks = vec![CheckCommand { command: "cargo test".into(), asked }];
+        let mut scene = SupervisedScene::with(SupervisorConfig::default(), start);
         scene.round(|scene| {
             scene.write("src/a.rs");
         });
@@ -299,13 +314,13 @@ fn a_check_that_cannot_run_is_not_demanded_unless_the_user_asked_for_it() {
 
 #[test]
 fn who_gives_up_twice_needs_a_person() {
-    let mut scene = Scene::new(Level::Adaptive, "Fix src/a.rs");
+    let mut scene = SupervisedScene::new(SupervisorLevel::Adaptive, "Fix src/a.rs");
     scene.round(|scene| {
         scene.check(&["one"]);
     });
     scene.start();
     for _ in 0..2 {
-        scene.feed(Fact::ModelGaveUp);
+        scene.feed(SupervisorFact::ModelGaveUp);
     }
     assert_eq!(scene.stops(), [StopKind::UserCheckpoint]);
     assert!(scene.state.stopped().unwrap().reason.starts_with("the agent gave up"));
@@ -313,29 +328,29 @@ fn who_gives_up_twice_needs_a_person() {
 
 #[test]
 fn strict_runs_a_check_after_so_many_rounds_of_changes() {
-    let mut scene = Scene::new(Level::Strict, "Improve src/a.rs");
+    let mut scene = SupervisedScene::new(SupervisorLevel::Strict, "Improve src/a.rs");
     for at in 1..=4 {
         scene.round(|scene| {
             scene.write("src/a.rs");
         });
-        let wanted = scene.last.iter().any(|effect| matches!(effect, Effect::Check { .. }));
+        let wanted = scene.last.iter().any(|effect| matches!(effect, SupervisorEffect::Check { .. }));
         assert_eq!(wanted, at == 4, "{at}");
     }
-    let mut scene = Scene::new(Level::Adaptive, "Improve src/a.rs");
+    let mut scene = SupervisedScene::new(SupervisorLevel::Adaptive, "Improve src/a.rs");
     for _ in 0..4 {
         scene.round(|scene| {
             scene.write("src/a.rs");
         });
     }
-    assert!(!scene.effects.iter().any(|effect| matches!(effect, Effect::Check { .. })));
+    assert!(!scene.effects.iter().any(|effect| matches!(effect, SupervisorEffect::Check { .. })));
 }
 
 #[test]
 fn inv_10_a_blocked_call_that_comes_back_earns_nothing() {
-    let mut scene = advised(Level::Adaptive);
+    let mut scene = advised(SupervisorLevel::Adaptive);
     scene.start();
     let (gate, call) = scene.propose(ToolClass::Exec, "./run");
-    assert_eq!(gate.verdict, Verdict::Block);
+    assert_eq!(gate.verdict, GateVerdict::Block);
     scene.feed(crate::scene::write(&call, "src/a.rs", "1", "2"));
     assert!(scene.logged_last("engine:blocked_call_executed"));
     assert!(!scene.state.known().round.fresh, "the facts are facts, and nothing is earned by them");

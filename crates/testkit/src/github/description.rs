@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-use super::http::Incoming;
-use super::schema::{As, check, resolve};
+use super::http::IncomingRequest;
+use super::schema::{SchemaDirection, check, resolve};
 
 /// Every operation this server knows, as the description names it.
 const OPERATIONS: [(&str, &str); 26] = [
@@ -87,7 +87,7 @@ pub(super) fn find(method: &str, path: &str) -> Option<Operation> {
 }
 
 /// What is wrong with a request, as the description sees it.
-pub(super) fn check_request(incoming: &Incoming, operation: &Operation) -> Vec<String> {
+pub(super) fn check_request(incoming: &IncomingRequest, operation: &Operation) -> Vec<String> {
     let root = description();
     let described = &root["paths"][operation.template][incoming.method.to_ascii_lowercase()];
     let mut found = Vec::new();
@@ -109,7 +109,7 @@ pub(super) fn check_request(incoming: &Incoming, operation: &Operation) -> Vec<S
                     _ => text,
                 };
                 found.extend(
-                    check(&typed, schema, root, As::Request)
+                    check(&typed, schema, root, SchemaDirection::Request)
                         .into_iter()
                         .map(|f| format!("{place} {name} {f}")),
                 );
@@ -124,7 +124,7 @@ pub(super) fn check_request(incoming: &Incoming, operation: &Operation) -> Vec<S
         (true, _) => {}
         (false, true) => found.push("no body is described".into()),
         (false, false) => match serde_json::from_slice::<Value>(&incoming.body) {
-            Ok(value) => found.extend(check(&value, schema, root, As::Request)),
+            Ok(value) => found.extend(check(&value, schema, root, SchemaDirection::Request)),
             Err(error) => found.push(format!("the body is no JSON: {error}")),
         },
     }
@@ -150,7 +150,7 @@ pub(super) fn check_answer(method: &str, operation: &Operation, status: u16, bod
         // Refusals are described for some operations only.
         return if status < 400 { vec![format!("no answer {status} is described")] } else { Vec::new() };
     }
-    check(body, schema, root, As::Answer)
+    check(body, schema, root, SchemaDirection::Answer)
 }
 
 fn description() -> &'static Value {
@@ -245,7 +245,7 @@ mod tests {
     fn request(method: &str, path: &str, query: &str, body: Value) -> Vec<String> {
         let operation = find(method, path).expect("a known operation");
         let headers = [("accept", "application/json"), ("x-github-api-version", "x"), ("user-agent", "x")];
-        let incoming = Incoming {
+        let incoming = IncomingRequest {
             method: method.into(),
             path: path.into(),
             query: query.into(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A request as it came.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Incoming {
+pub(super) struct IncomingRequest {
     pub method: String,
     pub path: String,
     pub query: String,
@@ -15,7 +15,7 @@ pub(super) struct Incoming {
     pub body: Vec<u8>,
 }
 
-impl Incoming {
+impl IncomingRequest {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -61,13 +61,13 @@ pub(super) fn decoded(text: &str) -> String {
 
 /// An answer to be sent.
 #[derive(Debug, Clone)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingResponse {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-impl Outgoing {
+impl OutgoingResponse {
     pub(super) fn json(status: u16, body: &Value) -> Self {
         let kind = ("content-type".to_owned(), "application/json; charset=utf-8".to_owned());
         Self { status, headers: vec![kind], body: body.to_string().into_bytes() }
@@ -80,7 +80,7 @@ impl Outgoing {
 }
 
 /// The next request, unless the client is gone.
-pub(super) fn read(stream: &TcpStream) -> io::Result<Option<Incoming>> {
+pub(super) fn read(stream: &TcpStream) -> io::Result<Option<IncomingRequest>> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -90,7 +90,8 @@ pub(super) fn read(stream: &TcpStream) -> io::Result<Option<Incoming>> {
     let method = words.next().unwrap_or_default().to_owned();
     let address = words.next().unwrap_or_default();
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
-    let mut incoming = Incoming { method, path: path.into(), query: query.into(), ..Incoming::default() };
+    let mut incoming =
+        IncomingRequest { method, path: path.into(), query: query.into(), ..IncomingRequest::default() };
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
@@ -127,7 +128,7 @@ fn chunked(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     }
 }
 
-pub(super) fn write(mut stream: &TcpStream, answer: &Outgoing) -> io::Result<()> {
+pub(super) fn write(mut stream: &TcpStream, answer: &OutgoingResponse) -> io::Result<()> {
     let mut head = format!("HTTP/1.1 {} Fake\r\ncontent-length: {}\r\n", answer.status, answer.body.len());
     for (name, value) in &answer.headers {
         head.push_str(&format!("{name}: {value}\r\n"));

@@ -26,7 +26,7 @@ mod server;
 mod smart;
 mod world;
 
-pub use fault::{Fault, Faults};
-pub use repository::Hosted;
-pub use server::{GitHub, Request};
-pub use world::Level;
+pub use fault::{FaultSchedule, ForgeFault};
+pub use repository::HostedRepo;
+pub use server::{ForgeRequest, GitHub};
+pub use world::AccessLevel;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::world::{Pull, Repo, TIME, Thread, World, user};
+use super::world::{GitHubWorld, HostedPull, HostedRepoState, HostedThread, TIME, user};
 use crate::git::{finish, git_command};
 
 /// The commit of a branch.
@@ -15,7 +15,12 @@ pub(super) fn tip(dir: &Path, branch: &str) -> Option<String> {
 }
 
 /// The commit at the head of a pull request, brought into the base's repository.
-pub(super) fn head(world: &World, repo: &Repo, number: u64, pull: &Pull) -> Option<String> {
+pub(super) fn head(
+    world: &GitHubWorld,
+    repo: &HostedRepoState,
+    number: u64,
+    pull: &HostedPull,
+) -> Option<String> {
     let from = world.repos.get(&pull.head_repo)?;
     let id = tip(&from.dir, &pull.head_ref)?;
     let known = format!("refs/pull/{number}/head");
@@ -30,7 +35,7 @@ pub(super) fn head(world: &World, repo: &Repo, number: u64, pull: &Pull) -> Opti
 
 /// One file of a diff.
 #[derive(Debug, Clone)]
-pub(super) struct File {
+pub(super) struct PullDiffFile {
     pub path: String,
     pub previous: Option<String>,
     pub status: &'static str,
@@ -38,7 +43,7 @@ pub(super) struct File {
 }
 
 /// The diff of a pull request at a commit, from where it left its base.
-pub(super) fn diff(repo: &Repo, base: &str, head: &str) -> String {
+pub(super) fn diff(repo: &HostedRepoState, base: &str, head: &str) -> String {
     let from = finish(git_command(&repo.dir).args(["merge-base", base, head]));
     let from = from.map_or_else(|_| base.to_owned(), |id| id.trim().to_owned());
     let args = [
@@ -54,7 +59,7 @@ pub(super) fn diff(repo: &Repo, base: &str, head: &str) -> String {
 }
 
 /// The files of a diff.
-pub(super) fn files(diff: &str) -> Vec<File> {
+pub(super) fn files(diff: &str) -> Vec<PullDiffFile> {
     let mut sections: Vec<Vec<&str>> = Vec::new();
     for line in diff.lines() {
         if line.starts_with("diff --git ") {
@@ -67,7 +72,7 @@ pub(super) fn files(diff: &str) -> Vec<File> {
     sections.iter().map(|section| file(section)).collect()
 }
 
-fn file(section: &[&str]) -> File {
+fn file(section: &[&str]) -> PullDiffFile {
     let after = |prefix: &str| section.iter().find_map(|line| line.strip_prefix(prefix)).map(str::to_owned);
     let name = section[0].strip_prefix("diff --git a/").unwrap_or_default();
     // Both names are the same where no other line tells them.
@@ -85,7 +90,7 @@ fn file(section: &[&str]) -> File {
     };
     let hunk = section.iter().position(|line| line.starts_with("@@ "));
     let patch = hunk.map(|at| section[at..].join("\n"));
-    File { path: path.trim_end_matches('\t').to_owned(), previous, status, patch }
+    PullDiffFile { path: path.trim_end_matches('\t').to_owned(), previous, status, patch }
 }
 
 /// The lines of a file's diff that can take a comment: side, line, and the number of its hunk.
@@ -122,7 +127,7 @@ pub(super) fn places(patch: &str) -> Vec<(&'static str, u64, usize)> {
 }
 
 /// A repository as the API tells it.
-pub(super) fn repo_value(repo: &Repo, base: &str, may_push: Option<bool>) -> Value {
+pub(super) fn repo_value(repo: &HostedRepoState, base: &str, may_push: Option<bool>) -> Value {
     let (owner, name) = repo.name.split_once('/').unwrap_or_default();
     let clone = match repo.file_address {
         true => format!("file://{}", repo.dir.display()),
@@ -140,10 +145,15 @@ pub(super) fn repo_value(repo: &Repo, base: &str, may_push: Option<bool>) -> Val
 }
 
 /// A pull request as the API tells it.
-pub(super) fn pull_value(world: &World, repo: &Repo, thread: &Thread, base: &str) -> Option<Value> {
+pub(super) fn pull_value(
+    world: &GitHubWorld,
+    repo: &HostedRepoState,
+    thread: &HostedThread,
+    base: &str,
+) -> Option<Value> {
     let pull = thread.pull.as_ref()?;
     let head = head(world, repo, thread.number, pull).unwrap_or_else(|| "0".repeat(40));
-    let side = |of: Option<&Repo>, name: &str, sha: &str| {
+    let side = |of: Option<&HostedRepoState>, name: &str, sha: &str| {
         let owner = of.map_or("gone", |repo| repo.name.split('/').next().unwrap_or_default());
         json!({
             "label": format!("{owner}:{name}"), "ref": name, "sha": sha,

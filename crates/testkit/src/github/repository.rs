@@ -4,23 +4,23 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use super::pulls::tip;
-use super::server::Shared;
-use super::world::{Comment, Pull, Repo, Thread, World};
+use super::server::GitHubState;
+use super::world::{GitHubWorld, HostedComment, HostedPull, HostedRepoState, HostedThread};
 use crate::git::{finish, git_command};
 
 /// One repository of a [`super::GitHub`].
-pub struct Hosted {
-    pub(super) shared: Arc<Shared>,
+pub struct HostedRepo {
+    pub(super) shared: Arc<GitHubState>,
     pub(super) name: String,
 }
 
-impl Hosted {
-    fn with<T>(&self, look: impl FnOnce(&mut Repo) -> T) -> T {
+impl HostedRepo {
+    fn with<T>(&self, look: impl FnOnce(&mut HostedRepoState) -> T) -> T {
         let mut world = self.shared.world.lock().unwrap_or_else(PoisonError::into_inner);
         look(world.repos.get_mut(&self.name).expect("the repository is there"))
     }
 
-    fn with_world<T>(&self, look: impl FnOnce(&mut World) -> T) -> T {
+    fn with_world<T>(&self, look: impl FnOnce(&mut GitHubWorld) -> T) -> T {
         look(&mut self.shared.world.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -87,7 +87,7 @@ impl Hosted {
 
     /// Opens a pull request from a branch of `head_repo` and gives its number.
     pub fn pull(&self, author: &str, head_repo: &str, head_ref: &str, base_ref: &str) -> u64 {
-        let pull = Pull {
+        let pull = HostedPull {
             head_repo: head_repo.into(),
             head_ref: head_ref.into(),
             base_ref: base_ref.into(),
@@ -98,10 +98,10 @@ impl Hosted {
         self.thread(author, "A change", "What it does.", Some(pull))
     }
 
-    fn thread(&self, author: &str, title: &str, body: &str, pull: Option<Pull>) -> u64 {
+    fn thread(&self, author: &str, title: &str, body: &str, pull: Option<HostedPull>) -> u64 {
         self.with(|repo| {
             let number = repo.threads.len() as u64 + 1;
-            let thread = Thread {
+            let thread = HostedThread {
                 number,
                 title: title.into(),
                 body: body.into(),
@@ -118,10 +118,10 @@ impl Hosted {
 
     /// Adds a comment of anyone.
     pub fn comment(&self, number: u64, author: &str, body: &str) {
-        let id = self.with_world(World::id);
+        let id = self.with_world(GitHubWorld::id);
         self.with(|repo| {
             let thread = repo.threads.get_mut(&number).expect("the issue is there");
-            thread.comments.push(Comment { id, author: author.into(), bot: false, body: body.into() });
+            thread.comments.push(HostedComment { id, author: author.into(), bot: false, body: body.into() });
         });
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::pulls::{diff, files, head, places, tip};
-use super::world::{Account, LineComment, Repo, Review, TIME, World, user};
+use super::world::{GitHubAccount, GitHubWorld, HostedRepoState, HostedReview, LineComment, TIME, user};
 use crate::git::{finish, git_command};
 
 /// The most characters of a body.
@@ -16,10 +16,10 @@ pub(super) fn refused(errors: &[String]) -> Value {
 
 /// Takes a review or says what is wrong with it.
 pub(super) fn create(
-    world: &mut World,
+    world: &mut GitHubWorld,
     name: &str,
     number: u64,
-    account: &Account,
+    account: &GitHubAccount,
     body: &Value,
 ) -> Result<u64, Vec<String>> {
     let repo = &world.repos[name];
@@ -83,7 +83,7 @@ pub(super) fn create(
     let repo = world.repos.get_mut(name).expect("it was there");
     let pull = repo.threads.get_mut(&number).and_then(|t| t.pull.as_mut()).expect("it was there");
     pull.comments.extend(comments);
-    pull.reviews.push(Review {
+    pull.reviews.push(HostedReview {
         id,
         author: account.login.clone(),
         bot: account.bot,
@@ -95,7 +95,7 @@ pub(super) fn create(
 }
 
 /// Comments on lines that the diff does not show.
-fn misplaced(repo: &Repo, base: &str, commit: &str, lines: &[Value]) -> Vec<String> {
+fn misplaced(repo: &HostedRepoState, base: &str, commit: &str, lines: &[Value]) -> Vec<String> {
     let files = files(&diff(repo, base, commit));
     let wrong = |comment: &Value| {
         let path = comment["path"].as_str().unwrap_or_default();
@@ -128,7 +128,7 @@ fn misplaced(repo: &Repo, base: &str, commit: &str, lines: &[Value]) -> Vec<Stri
     lines.iter().filter_map(wrong).collect()
 }
 
-pub(super) fn review_value(review: &Review, base: &str) -> Value {
+pub(super) fn review_value(review: &HostedReview, base: &str) -> Value {
     json!({
         "id": review.id, "node_id": "R", "user": user(&review.author, review.bot, base), "body": review.body,
         "state": review.state, "commit_id": review.commit, "submitted_at": TIME,

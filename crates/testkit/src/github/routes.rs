@@ -5,15 +5,18 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::description::{self, Operation};
-use super::http::{Incoming, Outgoing};
+use super::http::{IncomingRequest, OutgoingResponse};
 use super::pulls::{diff, files, head, pull_value, repo_value, tip};
 use super::reviews::{self, BODY, comment_value, refused, review_value};
-use super::server::Shared;
+use super::server::GitHubState;
 use super::smart;
-use super::world::{Account, Comment, Level, Pull, Repo, TIME, Thread, World, user};
+use super::world::{
+    AccessLevel, GitHubAccount, GitHubWorld, HostedComment, HostedPull, HostedRepoState, HostedThread, TIME,
+    user,
+};
 
 /// What the answer is: a value with its status, or another form.
-type Answer = Result<(u16, Value), (u16, Value)>;
+type RouteResponse = Result<(u16, Value), (u16, Value)>;
 
 fn message(status: u16, text: &str) -> (u16, Value) {
     (status, json!({"message": text, "documentation_url": "https://docs.github.com/rest"}))
@@ -27,17 +30,21 @@ fn forbidden() -> (u16, Value) {
     message(403, "Resource not accessible by integration")
 }
 
-fn account(world: &World, incoming: &Incoming) -> Option<Account> {
+fn account(world: &GitHubWorld, incoming: &IncomingRequest) -> Option<GitHubAccount> {
     let token = incoming.header("authorization")?.strip_prefix("Bearer ")?;
     world.tokens.get(token).cloned()
 }
 
 /// Answers a request of the API and notes where it, or the answer, is not as GitHub describes it.
-pub(super) fn api(shared: &Shared, incoming: &Incoming, violations: &mut Vec<String>) -> Outgoing {
+pub(super) fn api(
+    shared: &GitHubState,
+    incoming: &IncomingRequest,
+    violations: &mut Vec<String>,
+) -> OutgoingResponse {
     let Some(operation) = description::find(&incoming.method, &incoming.path) else {
         violations.push("this operation is not described, or not known here".into());
         let (status, body) = not_found();
-        return Outgoing::json(status, &body);
+        return OutgoingResponse::json(status, &body);
     };
     violations.extend(description::check_request(incoming, &operation));
     let mut world = shared.world.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -55,7 +62,7 @@ pub(super) fn api(shared: &Shared, incoming: &Incoming, violations: &mut Vec<Str
             .into_iter()
             .map(|why| format!("the answer {status}: {why}")),
     );
-    let answer = Outgoing::json(status, &body).with("x-ratelimit-remaining", "4999");
+    let answer = OutgoingResponse::json(status, &body).with("x-ratelimit-remaining", "4999");
     match link {
         Some(link) => answer.with("link", link),
         None => answer,
@@ -63,7 +70,7 @@ pub(super) fn api(shared: &Shared, incoming: &Incoming, violations: &mut Vec<Str
 }
 
 /// One page of a list, and the header that leads to the next.
-fn paged(shared: &Shared, incoming: &Incoming, mut body: Value) -> (Value, Option<String>) {
+fn paged(shared: &GitHubState, incoming: &IncomingRequest, mut body: Value) -> (Value, Option<String>) {
     let number =
         |name: &str, default: usize| incoming.parameter(name).and_then(|n| n.parse().ok()).unwrap_or(default);
     let (size, page) = (number("per_page", 30).clamp(1, 100), number("page", 1).max(1));
@@ -82,7 +89,7 @@ fn paged(shared: &Shared, incoming: &Incoming, mut body: Value) -> (Value, Optio
     (body, more.then(|| format!("<{next}>; rel=\"next\", <{next}>; rel=\"last\"")))
 }
 
-fn whole_diff(world: &World, operation: &Operation) -> Outgoing {
+fn whole_diff(world: &GitHubWorld, operation: &Operation) -> OutgoingResponse {
     let name = format!("{}/{}", operation.value("owner"), operation.value("repo"));
     let found = world.repos.get(&name).and_then(|repo| {
         let number = operation.number("pull_number");
@@ -93,14 +100,19 @@ fn whole_diff(world: &World, operation: &Operation) -> Outgoing {
         // As GitHub does from 300 files on.
         Some(text) if files(&text).len() > 300 => {
             let (status, body) = message(406, "Sorry, the diff exceeded the maximum number of files (300).");
-            Outgoing::json(status, &body)
+            OutgoingResponse::json(status, &body)
         }
-        Some(text) => Outgoing { status: 200, headers: Vec::new(), body: text.into_bytes() },
-        None => Outgoing::json(404, &not_found().1),
+        Some(text) => OutgoingResponse { status: 200, headers: Vec::new(), body: text.into_bytes() },
+        None => OutgoingResponse::json(404, &not_found().1),
     }
 }
 
-fn handle(shared: &Shared, world: &mut World, incoming: &Incoming, operation: &Operation) -> Answer {
+fn handle(
+    shared: &GitHubState,
+    world: &mut GitHubWorld,
+    incoming: &IncomingRequest,
+    operation: &Operation,
+) -> RouteResponse {
     let base = &shared.base;
     if operation.template.starts_with("/app") || operation.template.ends_with("/installation") {
         return app(world, incoming, operation, base);
@@ -127,14 +139,14 @@ fn handle(shared: &Shared, world: &mut World, incoming: &Incoming, operation: &O
     } else {
         "metadata"
     };
-    let needed = if incoming.method == "GET" { Level::Read } else { Level::Write };
+    let needed = if incoming.method == "GET" { AccessLevel::Read } else { AccessLevel::Write };
     if account.may(kind) < needed {
         return Err(forbidden());
     }
-    if kind == "checks" && needed == Level::Write && !account.bot {
+    if kind == "checks" && needed == AccessLevel::Write && !account.bot {
         return Err(message(403, "You must authenticate via a GitHub App."));
     }
-    let place = Place { base, name, account, member };
+    let place = RequestScope { base, name, account, member };
     let body = incoming.json();
     if body["body"].as_str().is_some_and(|text| text.chars().count() > BODY) {
         return Err((422, refused(&[format!("body is too long (maximum is {BODY} characters)")])));
@@ -146,15 +158,15 @@ fn handle(shared: &Shared, world: &mut World, incoming: &Incoming, operation: &O
 }
 
 /// A repository, and who asks.
-struct Place<'a> {
+struct RequestScope<'a> {
     base: &'a str,
     name: String,
-    account: Account,
+    account: GitHubAccount,
     member: bool,
 }
 
-impl Place<'_> {
-    fn read(&self, world: &World, incoming: &Incoming, operation: &Operation) -> Answer {
+impl RequestScope<'_> {
+    fn read(&self, world: &GitHubWorld, incoming: &IncomingRequest, operation: &Operation) -> RouteResponse {
         let repo = &world.repos[&self.name];
         let thread = |name: &str| repo.threads.get(&operation.number(name)).ok_or_else(not_found);
         let pull = || {
@@ -164,7 +176,7 @@ impl Place<'_> {
         let rest = operation.template.strip_prefix("/repos/{owner}/{repo}").unwrap_or_default();
         let value = match rest {
             "" => {
-                let push = self.member && self.account.may("contents") == Level::Write;
+                let push = self.member && self.account.may("contents") == AccessLevel::Write;
                 repo_value(repo, self.base, Some(push))
             }
             "/issues/{issue_number}" => self.issue(repo, thread("issue_number")?),
@@ -207,10 +219,10 @@ impl Place<'_> {
         Ok((200, value))
     }
 
-    fn pulls(&self, world: &World, repo: &Repo, incoming: &Incoming) -> Value {
+    fn pulls(&self, world: &GitHubWorld, repo: &HostedRepoState, incoming: &IncomingRequest) -> Value {
         let state = incoming.parameter("state").unwrap_or_else(|| "open".into());
         let wanted = incoming.parameter("head");
-        let fits = |thread: &&Thread| {
+        let fits = |thread: &&HostedThread| {
             let Some(pull) = &thread.pull else { return false };
             let owner = pull.head_repo.split('/').next().unwrap_or_default();
             let head = format!("{owner}:{}", pull.head_ref);
@@ -229,7 +241,7 @@ impl Place<'_> {
             .collect()
     }
 
-    fn issue(&self, repo: &Repo, thread: &Thread) -> Value {
+    fn issue(&self, repo: &HostedRepoState, thread: &HostedThread) -> Value {
         let kind = if thread.pull.is_some() { "pull" } else { "issues" };
         let mut value = json!({
             "id": thread.number, "number": thread.number, "title": thread.title, "body": thread.body,
@@ -245,7 +257,7 @@ impl Place<'_> {
         value
     }
 
-    fn comment(&self, comment: &Comment) -> Value {
+    fn comment(&self, comment: &HostedComment) -> Value {
         json!({
             "id": comment.id, "body": comment.body, "user": user(&comment.author, comment.bot, self.base),
             "html_url": format!("{}/{}/comment/{}", self.base, self.name, comment.id), "created_at": TIME,
@@ -253,7 +265,7 @@ impl Place<'_> {
         })
     }
 
-    fn file(&self, file: &super::pulls::File) -> Value {
+    fn file(&self, file: &super::pulls::PullDiffFile) -> Value {
         let patch = file.patch.as_deref().unwrap_or_default();
         let lines = |sign: char| patch.lines().filter(|line| line.starts_with(sign)).count();
         let mut value = json!({
@@ -270,7 +282,7 @@ impl Place<'_> {
         value
     }
 
-    fn change(&self, world: &mut World, operation: &Operation, body: &Value) -> Answer {
+    fn change(&self, world: &mut GitHubWorld, operation: &Operation, body: &Value) -> RouteResponse {
         let text = |name: &str| body[name].as_str().map(str::to_owned);
         let rest = operation.template.strip_prefix("/repos/{owner}/{repo}").unwrap_or_default();
         match rest {
@@ -279,7 +291,7 @@ impl Place<'_> {
                 let repo = world.repos.get_mut(&self.name).ok_or_else(not_found)?;
                 let thread = repo.threads.get_mut(&operation.number("issue_number")).ok_or_else(not_found)?;
                 let (author, bot) = (self.account.login.clone(), self.account.bot);
-                let comment = Comment { id, author, bot, body: text("body").unwrap_or_default() };
+                let comment = HostedComment { id, author, bot, body: text("body").unwrap_or_default() };
                 let value = self.comment(&comment);
                 thread.comments.push(comment);
                 Ok((201, value))
@@ -334,7 +346,7 @@ impl Place<'_> {
             "/pulls/comments/{comment_id}" => {
                 let id = operation.number("comment_id");
                 let holds =
-                    |t: &Thread| t.pull.as_ref().is_some_and(|p| p.comments.iter().any(|c| c.id == id));
+                    |t: &HostedThread| t.pull.as_ref().is_some_and(|p| p.comments.iter().any(|c| c.id == id));
                 let pull = self.pull_mut(world, holds)?;
                 let comment = pull.comments.iter_mut().find(|c| c.id == id).ok_or_else(not_found)?;
                 if comment.author != self.account.login {
@@ -350,15 +362,15 @@ impl Place<'_> {
 
     fn pull_mut<'w>(
         &self,
-        world: &'w mut World,
-        wanted: impl Fn(&Thread) -> bool,
-    ) -> Result<&'w mut Pull, (u16, Value)> {
+        world: &'w mut GitHubWorld,
+        wanted: impl Fn(&HostedThread) -> bool,
+    ) -> Result<&'w mut HostedPull, (u16, Value)> {
         let repo = world.repos.get_mut(&self.name).ok_or_else(not_found)?;
         let thread = repo.threads.values_mut().find(|thread| wanted(thread)).ok_or_else(not_found)?;
         thread.pull.as_mut().ok_or_else(not_found)
     }
 
-    fn check(&self, world: &mut World, operation: &Operation, body: &Value) -> Answer {
+    fn check(&self, world: &mut GitHubWorld, operation: &Operation, body: &Value) -> RouteResponse {
         let id = world.id();
         let repo = world.repos.get_mut(&self.name).ok_or_else(not_found)?;
         let run = match operation.number("check_run_id") {
@@ -383,7 +395,7 @@ impl Place<'_> {
     }
 
     /// Opens a pull request, one per branch.
-    fn open(&self, world: &mut World, body: &Value) -> Answer {
+    fn open(&self, world: &mut GitHubWorld, body: &Value) -> RouteResponse {
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         let wrong = |why: String| {
             Err((
@@ -404,7 +416,7 @@ impl Place<'_> {
         if source == target {
             return wrong(format!("No commits between {base} and {branch}"));
         }
-        let same = |thread: &Thread| {
+        let same = |thread: &HostedThread| {
             let pull = thread.pull.as_ref();
             thread.open
                 && pull
@@ -417,7 +429,7 @@ impl Place<'_> {
             return wrong("title is missing or too long (maximum is 256 characters)".into());
         }
         let number = repo.threads.len() as u64 + 1;
-        let pull = Pull {
+        let pull = HostedPull {
             head_repo: head_repo.clone(),
             head_ref: branch.to_owned(),
             base_ref: base,
@@ -425,7 +437,7 @@ impl Place<'_> {
             reviews: Vec::new(),
             comments: Vec::new(),
         };
-        let thread = Thread {
+        let thread = HostedThread {
             number,
             title: text("title"),
             body: text("body"),
@@ -443,7 +455,12 @@ impl Place<'_> {
 }
 
 /// What an App may ask with its signed claim.
-fn app(world: &mut World, incoming: &Incoming, operation: &Operation, base: &str) -> Answer {
+fn app(
+    world: &mut GitHubWorld,
+    incoming: &IncomingRequest,
+    operation: &Operation,
+    base: &str,
+) -> RouteResponse {
     let claim = incoming.header("authorization").and_then(|h| h.strip_prefix("Bearer ")).unwrap_or_default();
     let app = world
         .app
@@ -463,21 +480,24 @@ fn app(world: &mut World, incoming: &Incoming, operation: &Operation, base: &str
     }
     let given = incoming.json();
     let level = |kind: &str| match given["permissions"][kind].as_str() {
-        Some("write") => Level::Write,
-        Some("read") => Level::Read,
-        _ => Level::None,
+        Some("write") => AccessLevel::Write,
+        Some("read") => AccessLevel::Read,
+        _ => AccessLevel::None,
     };
     let levels = ["contents", "issues", "pull_requests", "checks", "metadata"]
         .map(|kind| (kind.to_owned(), level(kind)));
     let token = format!("ghs_installation{}", world.id());
-    let account =
-        Account { login: format!("{}[bot]", app.slug), bot: true, levels: levels.into_iter().collect() };
+    let account = GitHubAccount {
+        login: format!("{}[bot]", app.slug),
+        bot: true,
+        levels: levels.into_iter().collect(),
+    };
     world.tokens.insert(token.clone(), account);
     Ok((201, json!({"token": token, "expires_at": TIME, "permissions": given["permissions"]})))
 }
 
 /// Whether a claim is in time, of this App and signed with its key, as openssl sees it.
-fn is_signed(claim: &str, app: &super::world::App) -> bool {
+fn is_signed(claim: &str, app: &super::world::HostedApp) -> bool {
     let parts: Vec<&str> = claim.split('.').collect();
     let [head, body, signature] = parts.as_slice() else { return false };
     let dir = tempfile::tempdir().expect("a temporary folder");
@@ -512,7 +532,7 @@ fn decode(text: &str) -> Vec<u8> {
 }
 
 /// Git over HTTP: anyone may read what is public, members may push.
-pub(super) fn git(shared: &Shared, incoming: &Incoming) -> Outgoing {
+pub(super) fn git(shared: &GitHubState, incoming: &IncomingRequest) -> OutgoingResponse {
     let world = shared.world.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let name = incoming.path.trim_start_matches('/').split(".git/").next().unwrap_or_default().to_owned();
     let login =
@@ -524,19 +544,19 @@ pub(super) fn git(shared: &Shared, incoming: &Incoming) -> Outgoing {
         .as_deref()
         .and_then(|login| login.strip_prefix("x-access-token:"))
         .and_then(|t| world.tokens.get(t));
-    let Some(repo) = world.repos.get(&name) else { return Outgoing::json(404, &not_found().1) };
+    let Some(repo) = world.repos.get(&name) else { return OutgoingResponse::json(404, &not_found().1) };
     let member = account.filter(|a| repo.members.is_empty() || repo.members.contains(&a.login));
     let pushes = incoming.path.ends_with("git-receive-pack") || incoming.query.contains("git-receive-pack");
     let may = match pushes {
-        true => member.is_some_and(|a| a.may("contents") == Level::Write),
+        true => member.is_some_and(|a| a.may("contents") == AccessLevel::Write),
         false => !repo.private || member.is_some(),
     };
     let user = member.map(|account| account.login.clone());
     drop(world);
     match (may, account_is_known(&user, &login)) {
         (true, _) => smart::answer(&shared.root, incoming, user.as_deref()),
-        (false, true) => Outgoing::json(403, &message(403, "Permission denied").1),
-        (false, false) => Outgoing::json(401, &message(401, "Bad credentials").1)
+        (false, true) => OutgoingResponse::json(403, &message(403, "Permission denied").1),
+        (false, false) => OutgoingResponse::json(401, &message(401, "Bad credentials").1)
             .with("www-authenticate", "Basic realm=\"fake\""),
     }
 }

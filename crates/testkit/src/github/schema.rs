@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// How strictly a value is held against its schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum As {
+pub(super) enum SchemaDirection {
     /// A request: everything required is there, and nothing that is not described.
     Request,
     /// An answer of a server that need not tell everything: what it tells is as described.
@@ -33,7 +33,7 @@ const WORDS: [&str; 15] = [
 ];
 
 /// Everything about `value` that is not as `schema` says; `root` resolves references.
-pub(super) fn check(value: &Value, schema: &Value, root: &Value, how: As) -> Vec<String> {
+pub(super) fn check(value: &Value, schema: &Value, root: &Value, how: SchemaDirection) -> Vec<String> {
     let mut found = Vec::new();
     visit(value, schema, root, how, "$", &mut found);
     found
@@ -46,7 +46,14 @@ pub(super) fn resolve<'r>(schema: &'r Value, root: &'r Value) -> &'r Value {
     }
 }
 
-fn visit(value: &Value, schema: &Value, root: &Value, how: As, at: &str, found: &mut Vec<String>) {
+fn visit(
+    value: &Value,
+    schema: &Value,
+    root: &Value,
+    how: SchemaDirection,
+    at: &str,
+    found: &mut Vec<String>,
+) {
     let schema = resolve(schema, root);
     let Value::Object(rules) = schema else {
         found.push(format!("{at}: there is no schema"));
@@ -67,7 +74,7 @@ fn visit(value: &Value, schema: &Value, root: &Value, how: As, at: &str, found: 
                     found.push(format!("{at}: {} is none of {}", short(value), short(rule)));
                 }
             }
-            "required" if how == As::Request => {
+            "required" if how == SchemaDirection::Request => {
                 let missing = |name: &&Value| {
                     value.is_object() && value.get(name.as_str().unwrap_or_default()).is_none()
                 };
@@ -89,7 +96,7 @@ fn visit(value: &Value, schema: &Value, root: &Value, how: As, at: &str, found: 
             }
             "format" => form(value, rule.as_str().unwrap_or_default(), at, found),
             "properties" | "additionalProperties" | "required" | "nullable" => {}
-            "pattern" if how == As::Answer => {}
+            "pattern" if how == SchemaDirection::Answer => {}
             word if WORDS.contains(&word) || word.starts_with("x-") => {}
             other => found.push(format!("{at}: the keyword {other} is not understood")),
         }
@@ -101,7 +108,7 @@ fn properties(
     value: &Value,
     rules: &Map<String, Value>,
     root: &Value,
-    how: As,
+    how: SchemaDirection,
     at: &str,
     found: &mut Vec<String>,
 ) {
@@ -116,13 +123,20 @@ fn properties(
             (Some(schema), _) => visit(field, schema, root, how, &place, found),
             (None, Some(schema @ Value::Object(_))) => visit(field, schema, root, how, &place, found),
             (None, Some(Value::Bool(true))) => {}
-            (None, None) if composed || (how == As::Answer && known.is_none()) => {}
+            (None, None) if composed || (how == SchemaDirection::Answer && known.is_none()) => {}
             (None, _) => found.push(format!("{place}: is not described")),
         }
     }
 }
 
-fn one_of(value: &Value, rule: &Value, root: &Value, how: As, at: &str, found: &mut Vec<String>) {
+fn one_of(
+    value: &Value,
+    rule: &Value,
+    root: &Value,
+    how: SchemaDirection,
+    at: &str,
+    found: &mut Vec<String>,
+) {
     let mut best: Option<Vec<String>> = None;
     for part in rule.as_array().into_iter().flatten() {
         let mut own = Vec::new();
@@ -197,7 +211,7 @@ mod tests {
             "c": {"oneOf": [{"type": "string", "enum": ["x"]}, {"type": "array", "items": {"type": "boolean"}}]},
         }});
         let check = |value: Value, expect: &[&str]| {
-            let found = check(&value, &schema, &root, As::Request);
+            let found = check(&value, &schema, &root, SchemaDirection::Request);
             assert_eq!(found.len(), expect.len(), "{found:?}");
             found
                 .iter()
@@ -211,8 +225,9 @@ mod tests {
         check(json!({"a": "a", "typo": 1}), &["$.typo: is not described"]);
         check(json!({"a": "a", "c": "y"}), &["none of"]);
         assert!(
-            super::check(&json!(1), &json!({"not": {}}), &root, As::Request)[0].contains("not understood")
+            super::check(&json!(1), &json!({"not": {}}), &root, SchemaDirection::Request)[0]
+                .contains("not understood")
         );
-        assert_eq!(super::check(&json!({"b": 1}), &schema, &root, As::Answer), [""; 0]);
+        assert_eq!(super::check(&json!({"b": 1}), &schema, &root, SchemaDirection::Answer), [""; 0]);
     }
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::fault::{Fault, Faults};
-use super::http::{self, Incoming, Outgoing};
-use super::repository::Hosted;
+use super::fault::{FaultSchedule, ForgeFault};
+use super::http::{self, IncomingRequest, OutgoingResponse};
+use super::repository::HostedRepo;
 use super::routes;
-use super::world::{Account, App, Level, Repo, World};
+use super::world::{AccessLevel, GitHubAccount, GitHubWorld, HostedApp, HostedRepoState};
 use crate::git::{finish, git_command};
 
 /// Nothing waits longer than this for a client.
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A request that was seen.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct ForgeRequest {
     /// Its method.
     pub method: String,
     /// Its path.
@@ -33,24 +33,24 @@ pub struct Request {
 }
 
 /// Something that someone else does.
-type Meanwhile = Box<dyn FnOnce() + Send>;
+type MeanwhileAction = Box<dyn FnOnce() + Send>;
 
 /// A GitHub on loopback; it ends when it is dropped, and then demands that every request was as GitHub describes it.
 pub struct GitHub {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<GitHubState>,
     thread: Option<JoinHandle<()>>,
     dir: tempfile::TempDir,
 }
 
-pub(super) struct Shared {
+pub(super) struct GitHubState {
     pub(super) base: String,
     pub(super) root: PathBuf,
-    pub(super) world: Mutex<World>,
-    faults: Mutex<Faults>,
-    meanwhile: Mutex<Vec<(usize, Meanwhile)>>,
+    pub(super) world: Mutex<GitHubWorld>,
+    faults: Mutex<FaultSchedule>,
+    meanwhile: Mutex<Vec<(usize, MeanwhileAction)>>,
     count: AtomicUsize,
-    seen: Mutex<Vec<Request>>,
+    seen: Mutex<Vec<ForgeRequest>>,
     violations: Mutex<Vec<String>>,
     over: AtomicBool,
 }
@@ -65,7 +65,7 @@ impl GitHub {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(GitHubState {
             base: format!("http://{address}"),
             root: dir.path().to_owned(),
             world: Mutex::default(),
@@ -93,26 +93,26 @@ impl GitHub {
 
     /// Lets a person in with this token.
     pub fn user(&self, login: &str, token: &str) {
-        let account = Account { login: login.into(), bot: false, levels: Default::default() };
+        let account = GitHubAccount { login: login.into(), bot: false, levels: Default::default() };
         locked(&self.shared.world).tokens.insert(token.into(), account);
     }
 
     /// Lets an App's installation in with this token; what is not named may be written.
-    pub fn bot(&self, login: &str, token: &str, levels: &[(&str, Level)]) {
+    pub fn bot(&self, login: &str, token: &str, levels: &[(&str, AccessLevel)]) {
         let levels = levels.iter().map(|(kind, level)| (kind.to_string(), *level)).collect();
         locked(&self.shared.world)
             .tokens
-            .insert(token.into(), Account { login: login.into(), bot: true, levels });
+            .insert(token.into(), GitHubAccount { login: login.into(), bot: true, levels });
     }
 
     /// Registers an App with its public key in PEM form.
     pub fn app(&self, id: &str, slug: &str, public_key: &Path) {
-        let app = App { id: id.into(), slug: slug.into(), public_key: public_key.to_owned() };
+        let app = HostedApp { id: id.into(), slug: slug.into(), public_key: public_key.to_owned() };
         locked(&self.shared.world).app = Some(app);
     }
 
     /// Makes an empty repository.
-    pub fn repository(&self, name: &str) -> Hosted {
+    pub fn repository(&self, name: &str) -> HostedRepo {
         let dir = self.shared.root.join(format!("{name}.git"));
         std::fs::create_dir_all(&dir).expect("making a folder");
         let run =
@@ -121,7 +121,7 @@ impl GitHub {
         for setting in ["http.receivepack", "uploadpack.allowAnySHA1InWant"] {
             run(&["config", setting, "true"]);
         }
-        let repo = Repo {
+        let repo = HostedRepoState {
             name: name.into(),
             dir,
             default_branch: "main".into(),
@@ -133,11 +133,11 @@ impl GitHub {
             statuses: Vec::new(),
         };
         locked(&self.shared.world).repos.insert(name.into(), repo);
-        Hosted { shared: Arc::clone(&self.shared), name: name.into() }
+        HostedRepo { shared: Arc::clone(&self.shared), name: name.into() }
     }
 
     /// Makes a fork: a copy of every branch under another owner.
-    pub fn fork(&self, of: &Hosted, name: &str) -> Hosted {
+    pub fn fork(&self, of: &HostedRepo, name: &str) -> HostedRepo {
         let fork = self.repository(name);
         let from = of.dir();
         finish(
@@ -153,7 +153,7 @@ impl GitHub {
     }
 
     /// Sets what goes wrong from now on; requests are counted anew.
-    pub fn faults(&self, faults: Faults) {
+    pub fn faults(&self, faults: FaultSchedule) {
         *locked(&self.shared.faults) = faults;
         self.shared.count.store(0, Ordering::SeqCst);
     }
@@ -169,7 +169,7 @@ impl GitHub {
     }
 
     /// The requests to the API so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ForgeRequest> {
         locked(&self.shared.seen).clone()
     }
 
@@ -207,7 +207,7 @@ impl Drop for GitHub {
     }
 }
 
-fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
+fn serve(listener: &TcpListener, shared: &Arc<GitHubState>) {
     for stream in listener.incoming() {
         if shared.over.load(Ordering::SeqCst) {
             return;
@@ -218,7 +218,7 @@ fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-fn attend(stream: &TcpStream, shared: &Shared) {
+fn attend(stream: &TcpStream, shared: &GitHubState) {
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let _ = stream.set_write_timeout(Some(PATIENCE));
     let _ = stream.set_nodelay(true);
@@ -231,22 +231,22 @@ fn attend(stream: &TcpStream, shared: &Shared) {
         due.into_iter().for_each(|(_, happen)| happen());
         let fault = locked(&shared.faults).of(number);
         let limited = |seconds: &str, name: &str, message: &str| {
-            Outgoing::json(403, &json!({"message": message})).with(name, seconds)
+            OutgoingResponse::json(403, &json!({"message": message})).with(name, seconds)
         };
         let answer = match &fault {
-            Some(Fault::CutBefore) => return,
-            Some(Fault::Secondary(seconds)) => {
+            Some(ForgeFault::CutBefore) => return,
+            Some(ForgeFault::Secondary(seconds)) => {
                 limited(&seconds.to_string(), "retry-after", "You have exceeded a secondary rate limit.")
             }
-            Some(Fault::Primary(reset)) => {
+            Some(ForgeFault::Primary(reset)) => {
                 limited(&reset.to_string(), "x-ratelimit-reset", "API rate limit exceeded")
                     .with("x-ratelimit-remaining", "0")
             }
             _ => shared.answer(&incoming),
         };
         let answer = match fault {
-            Some(Fault::CutAfter) => return,
-            Some(Fault::BadGateway) => Outgoing::json(502, &json!({"message": "Server Error"})),
+            Some(ForgeFault::CutAfter) => return,
+            Some(ForgeFault::BadGateway) => OutgoingResponse::json(502, &json!({"message": "Server Error"})),
             _ => answer,
         };
         if http::write(stream, &answer).is_err() {
@@ -255,12 +255,12 @@ fn attend(stream: &TcpStream, shared: &Shared) {
     }
 }
 
-impl Shared {
-    fn answer(&self, incoming: &Incoming) -> Outgoing {
+impl GitHubState {
+    fn answer(&self, incoming: &IncomingRequest) -> OutgoingResponse {
         if incoming.path.contains(".git/") {
             return routes::git(self, incoming);
         }
-        locked(&self.seen).push(Request {
+        locked(&self.seen).push(ForgeRequest {
             method: incoming.method.clone(),
             path: incoming.path.clone(),
             query: incoming.query.clone(),

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::http::{Incoming, Outgoing};
+use super::http::{IncomingRequest, OutgoingResponse};
 
 /// Lets `git http-backend` answer; `user` is who may push.
-pub(super) fn answer(root: &Path, incoming: &Incoming, user: Option<&str>) -> Outgoing {
+pub(super) fn answer(root: &Path, incoming: &IncomingRequest, user: Option<&str>) -> OutgoingResponse {
     let mut command = Command::new("git");
     command
         .env_clear()
@@ -56,11 +56,14 @@ pub(super) fn answer(root: &Path, incoming: &Incoming, user: Option<&str>) -> Ou
 }
 
 /// What a CGI program says: headers, a blank line, the body.
-fn parse(said: &[u8]) -> Outgoing {
+fn parse(said: &[u8]) -> OutgoingResponse {
     let end = said.windows(4).position(|part| part == b"\r\n\r\n").unwrap_or(said.len());
     let head = String::from_utf8_lossy(&said[..end]).into_owned();
-    let mut answer =
-        Outgoing { status: 200, headers: Vec::new(), body: said.get(end + 4..).unwrap_or_default().to_vec() };
+    let mut answer = OutgoingResponse {
+        status: 200,
+        headers: Vec::new(),
+        body: said.get(end + 4..).unwrap_or_default().to_vec(),
+    };
     for line in head.lines() {
         match line.split_once(':') {
             Some(("Status", value)) => {

@@ -10,7 +10,7 @@ pub(super) const TIME: &str = "2024-01-02T03:04:05Z";
 
 /// What an account may do with one kind of thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum AccessLevel {
     /// Nothing.
     None,
     /// Look.
@@ -21,16 +21,16 @@ pub enum Level {
 
 /// Whose token a request carries.
 #[derive(Debug, Clone)]
-pub(super) struct Account {
+pub(super) struct GitHubAccount {
     pub login: String,
     pub bot: bool,
     /// By kind: contents, issues, pull_requests, checks. What is not named may be written.
-    pub levels: BTreeMap<String, Level>,
+    pub levels: BTreeMap<String, AccessLevel>,
 }
 
-impl Account {
-    pub(super) fn may(&self, kind: &str) -> Level {
-        self.levels.get(kind).copied().unwrap_or(Level::Write)
+impl GitHubAccount {
+    pub(super) fn may(&self, kind: &str) -> AccessLevel {
+        self.levels.get(kind).copied().unwrap_or(AccessLevel::Write)
     }
 
     pub(super) fn user(&self, base: &str) -> Value {
@@ -46,24 +46,24 @@ pub(super) fn user(login: &str, bot: bool, base: &str) -> Value {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct World {
-    pub tokens: BTreeMap<String, Account>,
-    pub repos: BTreeMap<String, Repo>,
-    pub app: Option<App>,
+pub(super) struct GitHubWorld {
+    pub tokens: BTreeMap<String, GitHubAccount>,
+    pub repos: BTreeMap<String, HostedRepoState>,
+    pub app: Option<HostedApp>,
     pub next_id: u64,
     /// Refuses every comment on a line, as when the diff changed under the reader.
     pub refuse_lines: bool,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct App {
+pub(super) struct HostedApp {
     pub id: String,
     pub slug: String,
     /// DER of the public key, as openssl checks it.
     pub public_key: PathBuf,
 }
 
-impl World {
+impl GitHubWorld {
     pub(super) fn id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id + 1000
@@ -71,7 +71,7 @@ impl World {
 }
 
 #[derive(Debug)]
-pub(super) struct Repo {
+pub(super) struct HostedRepoState {
     pub name: String,
     pub dir: PathBuf,
     pub default_branch: String,
@@ -79,26 +79,26 @@ pub(super) struct Repo {
     /// Who may see and push; empty for everyone.
     pub members: Vec<String>,
     pub file_address: bool,
-    pub threads: BTreeMap<u64, Thread>,
+    pub threads: BTreeMap<u64, HostedThread>,
     pub checks: Vec<Value>,
     pub statuses: Vec<Value>,
 }
 
 /// An issue, or a pull request when `pull` is there.
 #[derive(Debug, Clone)]
-pub(super) struct Thread {
+pub(super) struct HostedThread {
     pub number: u64,
     pub title: String,
     pub body: String,
     pub author: String,
     pub open: bool,
     pub labels: Vec<String>,
-    pub comments: Vec<Comment>,
-    pub pull: Option<Pull>,
+    pub comments: Vec<HostedComment>,
+    pub pull: Option<HostedPull>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Comment {
+pub(super) struct HostedComment {
     pub id: u64,
     pub author: String,
     pub bot: bool,
@@ -106,17 +106,17 @@ pub(super) struct Comment {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Pull {
+pub(super) struct HostedPull {
     pub head_repo: String,
     pub head_ref: String,
     pub base_ref: String,
     pub draft: bool,
-    pub reviews: Vec<Review>,
+    pub reviews: Vec<HostedReview>,
     pub comments: Vec<LineComment>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Review {
+pub(super) struct HostedReview {
     pub id: u64,
     pub author: String,
     pub bot: bool,

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use holon_model::cassette::{Call, Step, Turn};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
 use serde_json::{Value, json};
 
-use super::script::{Script, turns};
+use super::script::{AgentScript, turns};
 use crate::Invocation;
-use crate::model::Seen;
+use crate::model::ReceivedRequest;
 
 /// The workspace as whoever works inside sees it.
 const WORKSPACE: &str = "/holon/workspace";
@@ -45,12 +45,12 @@ impl Cast {
     }
 
     /// Whether it has what a script asks for.
-    pub fn can_play(&self, script: &Script) -> bool {
+    pub fn can_play(&self, script: &AgentScript) -> bool {
         let parts = [&script.opening, &script.circle, &script.repair];
         let steps =
             parts.into_iter().flat_map(|part| turns(part, 1).unwrap_or_default()).flat_map(|turn| turn.steps);
-        let known = |step: &Step| match step {
-            Step::Call(call) => TOOLS.contains(&call.name.as_str()),
+        let known = |step: &CassetteStep| match step {
+            CassetteStep::Call(call) => TOOLS.contains(&call.name.as_str()),
             _ => true,
         };
         !matches!(self, Self::Client { .. }) || steps.into_iter().all(|step| known(&step))
@@ -78,7 +78,7 @@ impl Cast {
     }
 
     /// Whether a request is the conversation, and not about it.
-    pub(super) fn is_conversation(&self, seen: &Seen) -> bool {
+    pub(super) fn is_conversation(&self, seen: &ReceivedRequest) -> bool {
         match self {
             Self::Native => true,
             Self::Chat => !seen.body.to_string().contains(TITLE),
@@ -87,34 +87,36 @@ impl Cast {
     }
 
     /// A turn of a script with this client's tools; being done is said in words.
-    pub(super) fn turn(&self, turn: Turn, seen: &Seen) -> Turn {
+    pub(super) fn turn(&self, turn: CassetteTurn, seen: &ReceivedRequest) -> CassetteTurn {
         let name = match self {
             Self::Native => return turn,
-            Self::Chat => return turn.steps.iter().find_map(summary).map_or(turn, |text| Turn::text(&text)),
+            Self::Chat => {
+                return turn.steps.iter().find_map(summary).map_or(turn, |text| CassetteTurn::text(&text));
+            }
             Self::Client { name, .. } => name,
         };
         let steps = turn.steps.into_iter().map(|step| match step {
-            Step::Call(call) => translated(name, &call, seen),
+            CassetteStep::Call(call) => translated(name, &call, seen),
             step => step,
         });
-        Turn { steps: steps.collect(), ..turn }
+        CassetteTurn { steps: steps.collect(), ..turn }
     }
 }
 
 /// What a call that ends a run says.
-fn summary(step: &Step) -> Option<String> {
-    let Step::Call(call) = step else { return None };
+fn summary(step: &CassetteStep) -> Option<String> {
+    let CassetteStep::Call(call) = step else { return None };
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
     (call.name == "finish").then(|| arguments["summary"].as_str().unwrap_or("Done.").to_owned())
 }
 
-fn translated(client: &str, call: &Call, seen: &Seen) -> Step {
+fn translated(client: &str, call: &CassetteCall, seen: &ReceivedRequest) -> CassetteStep {
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
     let text = |key: &str| arguments[key].as_str().unwrap_or_default();
     let path = format!("{WORKSPACE}/{}", text("path"));
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let (name, arguments) = match (call.name.as_str(), client) {
-        ("finish", _) => return Step::Text(text("summary").to_owned()),
+        ("finish", _) => return CassetteStep::Text(text("summary").to_owned()),
         ("execute", _) => shell(client, text("command")),
         ("read_file", "claude-code") => ("Read", json!({"file_path": path})),
         ("read_file", "opencode") => ("read", json!({"filePath": path})),
@@ -155,7 +157,11 @@ fn translated(client: &str, call: &Call, seen: &Seen) -> Step {
         true => shell(client, "true"),
         false => (name, arguments),
     };
-    Step::Call(Call { name: name.to_owned(), arguments: arguments.to_string(), ..call.clone() })
+    CassetteStep::Call(CassetteCall {
+        name: name.to_owned(),
+        arguments: arguments.to_string(),
+        ..call.clone()
+    })
 }
 
 fn shell(client: &str, command: &str) -> (&'static str, Value) {

@@ -9,12 +9,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::cast::Cast;
-use super::mind::{Hearing, Mind};
-use super::play::{Level, Outcome, PATIENCE, proven, serve, settled};
-use super::script::Script;
-use super::truth::Told;
+use super::play::{PATIENCE, PlayLevel, PlayOutcome, proven, serve, settled};
+use super::script::AgentScript;
+use super::scripted_agent::{HearingMode, ScriptedAgent};
+use super::truth::TruthReport;
 use crate::model::ModelServer;
-use crate::{TestEnv, Workspace};
+use crate::{TestEnv, TestWorkspace};
 
 /// What is said when a turn has asked the model as often as it may.
 const GO_ON: &str = "Go on.";
@@ -23,14 +23,14 @@ const TURNS: usize = 8;
 
 /// Plays a script with this binary as a chat in a world of its own. Where it needs more rounds than a turn has, the
 /// person says to go on, as people do.
-pub fn play_chat(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outcome {
+pub fn play_chat(bin: &Path, script: &AgentScript, level: PlayLevel, hearing: HearingMode) -> PlayOutcome {
     let env = TestEnv::new(bin);
     let repo = settled(&env, script);
     env.write(
         env.config().join("holon/config.toml"),
         format!("[supervisor]\nlevel = \"{}\"\n", level.name()),
     );
-    let mind = Arc::new(Mutex::new(Mind::new(script, hearing, &Cast::Chat)));
+    let mind = Arc::new(Mutex::new(ScriptedAgent::new(script, hearing, &Cast::Chat)));
     let server = serve(&mind);
     let mut events: Vec<Value> = Vec::new();
     let (mut code, mut said) = (0, String::new());
@@ -68,7 +68,7 @@ pub fn play_chat(bin: &Path, script: &Script, level: Level, hearing: Hearing) ->
     };
     let report = records.iter().map(|record| format!("{record}\n")).collect();
     let tally = mind.lock().unwrap_or_else(PoisonError::into_inner).tally.clone();
-    Outcome {
+    PlayOutcome {
         code,
         good,
         rounds: tally.rounds,
@@ -78,7 +78,7 @@ pub fn play_chat(bin: &Path, script: &Script, level: Level, hearing: Hearing) ->
         tokens: tally.tokens,
         takeovers: count(&["takeover"]),
         denied: count(&["gate:block", "verification:not_yet"]),
-        told: Told::default(),
+        told: TruthReport::default(),
         report,
         manifest: Value::Null,
         said: format!("{said}\n{applied}"),
@@ -88,7 +88,7 @@ pub fn play_chat(bin: &Path, script: &Script, level: Level, hearing: Hearing) ->
 }
 
 /// Brings what the thread changed into the folder, with the second word for files that steer tools.
-fn apply(env: &TestEnv, repo: &Workspace, thread: &str, model: &ModelServer) -> String {
+fn apply(env: &TestEnv, repo: &TestWorkspace, thread: &str, model: &ModelServer) -> String {
     let root = repo.path().to_string_lossy().into_owned();
     let call = env.holon(["serve", "--listen", "127.0.0.1:0", "--root", &root]);
     let mut server = Cast::Chat.dressed(call, &model.base()).spawn();

@@ -10,16 +10,16 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::cast::Cast;
-use super::mind::{Hearing, Mind};
-use super::script::Script;
-use super::truth::Told;
+use super::script::AgentScript;
+use super::scripted_agent::{HearingMode, ScriptedAgent};
+use super::truth::TruthReport;
 use crate::model::ModelServer;
-use crate::{TestEnv, Workspace, apply_patch_plain};
+use crate::{TestEnv, TestWorkspace, apply_patch_plain};
 
 /// How a run is supervised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are the explanation")]
-pub enum Level {
+pub enum PlayLevel {
     Off,
     Shadow,
     Advise,
@@ -27,7 +27,7 @@ pub enum Level {
     Strict,
 }
 
-impl Level {
+impl PlayLevel {
     /// Those that runs are played at.
     pub const OF_RUNS: [Self; 4] = [Self::Off, Self::Shadow, Self::Adaptive, Self::Strict];
     /// Those that turns of a chat are played at.
@@ -57,7 +57,7 @@ impl Level {
 
 /// What became of a run.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct PlayOutcome {
     /// The exit code.
     pub code: i32,
     /// Whether the result stands its proof.
@@ -77,7 +77,7 @@ pub struct Outcome {
     /// How many calls it did not let through.
     pub denied: u64,
     /// What the supervisor said, held against the facts.
-    pub told: Told,
+    pub told: TruthReport,
     /// The summary for people.
     pub report: String,
     /// The manifest.
@@ -90,7 +90,7 @@ pub struct Outcome {
     pub events: String,
 }
 
-impl Outcome {
+impl PlayOutcome {
     /// Whether the work was done and is good.
     pub fn recovered(&self) -> bool {
         self.code == 0 && self.good
@@ -109,8 +109,8 @@ impl Outcome {
 pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The repository of a script.
-pub(super) fn settled(env: &TestEnv, script: &Script) -> Workspace {
-    let files = |repo: Workspace, files: &BTreeMap<String, String>| {
+pub(super) fn settled(env: &TestEnv, script: &AgentScript) -> TestWorkspace {
+    let files = |repo: TestWorkspace, files: &BTreeMap<String, String>| {
         files.iter().fold(repo, |repo, (path, text)| repo.file(path, text))
     };
     let first = files(env.repo(), &script.files).commit("first");
@@ -118,21 +118,27 @@ pub(super) fn settled(env: &TestEnv, script: &Script) -> Workspace {
 }
 
 /// A model that is this mind.
-pub(super) fn serve(mind: &Arc<Mutex<Mind>>) -> ModelServer {
+pub(super) fn serve(mind: &Arc<Mutex<ScriptedAgent>>) -> ModelServer {
     let own = Arc::clone(mind);
     ModelServer::improvise(move |_, seen| own.lock().unwrap_or_else(PoisonError::into_inner).answer(seen))
 }
 
 /// Plays a script with this binary in a world of its own.
-pub fn play(bin: &Path, script: &Script, level: Level, hearing: Hearing) -> Outcome {
+pub fn play(bin: &Path, script: &AgentScript, level: PlayLevel, hearing: HearingMode) -> PlayOutcome {
     play_as(bin, &Cast::Native, script, level, hearing)
 }
 
 /// The same with somebody else.
-pub fn play_as(bin: &Path, cast: &Cast, script: &Script, level: Level, hearing: Hearing) -> Outcome {
+pub fn play_as(
+    bin: &Path,
+    cast: &Cast,
+    script: &AgentScript,
+    level: PlayLevel,
+    hearing: HearingMode,
+) -> PlayOutcome {
     let env = TestEnv::new(bin);
     let repo = settled(&env, script);
-    let mind = Arc::new(Mutex::new(Mind::new(script, hearing, cast)));
+    let mind = Arc::new(Mutex::new(ScriptedAgent::new(script, hearing, cast)));
     let server = serve(&mind);
     let run = env
         .holon(["run", "--goal", &script.goal, "--max-rounds", &script.rounds.to_string()])
@@ -153,13 +159,13 @@ pub fn play_as(bin: &Path, cast: &Cast, script: &Script, level: Level, hearing: 
     let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
     let (tally, seen) = (mind.tally.clone(), std::mem::take(&mut mind.seen));
     let events = events(&folder);
-    let mut told = Told::of_events(&script.goal, &events);
+    let mut told = TruthReport::of_events(&script.goal, &events);
     // Texts stay in a client's conversation where they were said; the native agent has one at its end.
     let stood = if *cast == Cast::Native { tally.stood.as_slice() } else { &[] };
     for (round, stood) in (1..).zip(stood) {
         told.compare(round, stood);
     }
-    Outcome {
+    PlayOutcome {
         code: manifest["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or(-1),
         good,
         rounds: tally.rounds,
@@ -190,7 +196,7 @@ fn denied(events: &str) -> u64 {
 }
 
 /// Whether the result in this place is good, with what the proof rests on put back.
-pub(super) fn proven(place: &Workspace, script: &Script) -> bool {
+pub(super) fn proven(place: &TestWorkspace, script: &AgentScript) -> bool {
     let tree = script.tree();
     for path in &script.keep {
         let kept = tree.iter().filter(|(name, _)| *name == path || name.starts_with(&format!("{path}/")));

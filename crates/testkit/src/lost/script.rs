@@ -5,13 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use holon_model::Cassette;
-use holon_model::cassette::Turn;
+use holon_model::cassette::CassetteTurn;
 use serde::Deserialize;
 
 /// One agent and the repository it works in.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Script {
+pub struct AgentScript {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
@@ -43,7 +43,7 @@ pub struct Script {
     pub files: BTreeMap<String, String>,
     /// What was committed after that, one after the other.
     #[serde(default)]
-    pub commits: Vec<Commit>,
+    pub commits: Vec<ScriptCommit>,
     /// Its first turns, once.
     #[serde(default)]
     pub opening: String,
@@ -58,7 +58,7 @@ pub struct Script {
 /// One commit after the first.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Commit {
+pub struct ScriptCommit {
     /// Its message.
     pub message: String,
     /// The files it changes.
@@ -73,7 +73,7 @@ fn text() -> String {
     "text".to_owned()
 }
 
-impl Script {
+impl AgentScript {
     /// All scripts of a folder, by name.
     pub fn load(folder: &Path) -> Result<Vec<Self>, String> {
         let entries = fs::read_dir(folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
@@ -114,7 +114,7 @@ impl Script {
 }
 
 /// The turns of a part, with the number of the request where a script wants it.
-pub(super) fn turns(part: &str, number: usize) -> Result<Vec<Turn>, String> {
+pub(super) fn turns(part: &str, number: usize) -> Result<Vec<CassetteTurn>, String> {
     if part.trim().is_empty() {
         return Ok(Vec::new());
     }

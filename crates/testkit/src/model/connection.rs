@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::script::{Answer, Piece, Scripted};
-use super::server::{Seen, Shared};
+use super::script::{BodyPiece, PreparedResponse, ScriptedResponse};
+use super::server::{ModelServerState, ReceivedRequest};
 
 /// Nothing waits longer than this for a client.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) fn answer(stream: TcpStream, number: usize, shared: &Shared) {
+pub(super) fn answer(stream: TcpStream, number: usize, shared: &ModelServerState) {
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let _ = stream.set_write_timeout(Some(PATIENCE));
     let _ = stream.set_nodelay(true);
@@ -23,12 +23,16 @@ pub(super) fn answer(stream: TcpStream, number: usize, shared: &Shared) {
 }
 
 /// One request and its answer; true when the connection can be used again.
-fn converse(stream: &TcpStream, number: usize, shared: &Shared) -> io::Result<bool> {
+fn converse(stream: &TcpStream, number: usize, shared: &ModelServerState) -> io::Result<bool> {
     let Some(seen) = read_request(stream, number)? else { return Ok(false) };
     let facts = shared.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some((_, status, kind, body)) = facts.into_iter().find(|(path, ..)| *path == seen.path) {
-        let pieces = vec![Piece::Bytes(body.into_bytes())];
-        return send(stream, shared, Answer { status, kind, headers: Vec::new(), pieces, abrupt: false });
+        let pieces = vec![BodyPiece::Bytes(body.into_bytes())];
+        return send(
+            stream,
+            shared,
+            PreparedResponse { status, kind, headers: Vec::new(), pieces, abrupt: false },
+        );
     }
     if seen.method == "GET" && seen.path.ends_with("/models") {
         let models = shared.models.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -52,19 +56,25 @@ fn converse(stream: &TcpStream, number: usize, shared: &Shared) -> io::Result<bo
     };
     let (number, scripted) = match shared.source.next(wire, &seen, count) {
         Some(next) => next,
-        None => (0, Scripted::json(400, r#"{"error":{"message":"the script is over"}}"#)),
+        None => (0, ScriptedResponse::json(400, r#"{"error":{"message":"the script is over"}}"#)),
     };
     std::thread::sleep(scripted.before_head);
     send(stream, shared, scripted.answer(wire, number))
 }
 
-fn plain(status: u16, body: Value) -> Answer {
-    let pieces = vec![Piece::Bytes(body.to_string().into_bytes())];
-    Answer { status, kind: "application/json".to_owned(), headers: Vec::new(), pieces, abrupt: false }
+fn plain(status: u16, body: Value) -> PreparedResponse {
+    let pieces = vec![BodyPiece::Bytes(body.to_string().into_bytes())];
+    PreparedResponse {
+        status,
+        kind: "application/json".to_owned(),
+        headers: Vec::new(),
+        pieces,
+        abrupt: false,
+    }
 }
 
 /// The next request, unless the client is gone.
-fn read_request(stream: &TcpStream, connection: usize) -> io::Result<Option<Seen>> {
+fn read_request(stream: &TcpStream, connection: usize) -> io::Result<Option<ReceivedRequest>> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -88,10 +98,10 @@ fn read_request(stream: &TcpStream, connection: usize) -> io::Result<Option<Seen
     reader.take(length.unwrap_or(0)).read_to_end(&mut body)?;
     let bytes = body.len();
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Ok(Some(Seen { connection, method, path, headers, body, bytes }))
+    Ok(Some(ReceivedRequest { connection, method, path, headers, body, bytes }))
 }
 
-fn send(mut stream: &TcpStream, shared: &Shared, answer: Answer) -> io::Result<bool> {
+fn send(mut stream: &TcpStream, shared: &ModelServerState, answer: PreparedResponse) -> io::Result<bool> {
     let mut head = format!(
         "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\n",
         answer.status, answer.kind
@@ -103,15 +113,15 @@ fn send(mut stream: &TcpStream, shared: &Shared, answer: Answer) -> io::Result<b
     stream.write_all(head.as_bytes())?;
     for piece in answer.pieces {
         match piece {
-            Piece::Bytes(bytes) if bytes.is_empty() => {}
-            Piece::Bytes(bytes) => {
+            BodyPiece::Bytes(bytes) if bytes.is_empty() => {}
+            BodyPiece::Bytes(bytes) => {
                 let mut packet = format!("{:x}\r\n", bytes.len()).into_bytes();
                 packet.extend(bytes);
                 packet.extend(b"\r\n");
                 stream.write_all(&packet)?;
             }
-            Piece::Pause(pause) => std::thread::sleep(pause),
-            Piece::Hang => return hang(stream, shared),
+            BodyPiece::Pause(pause) => std::thread::sleep(pause),
+            BodyPiece::Hang => return hang(stream, shared),
         }
     }
     if !answer.abrupt {
@@ -122,7 +132,7 @@ fn send(mut stream: &TcpStream, shared: &Shared, answer: Answer) -> io::Result<b
 }
 
 /// Holds the connection until the client closes it, the server ends, or patience does.
-fn hang(mut stream: &TcpStream, shared: &Shared) -> io::Result<bool> {
+fn hang(mut stream: &TcpStream, shared: &ModelServerState) -> io::Result<bool> {
     let deadline = Instant::now() + PATIENCE;
     stream.set_read_timeout(Some(Duration::from_millis(20)))?;
     let mut byte = [0];

@@ -1,26 +1,26 @@
 //! A turn of a cassette as the events of a wire.
 
-use holon_model::cassette::{Call, Step, Turn};
-use holon_model::{ErrorKind, ModelError, Reasoning, Stop, Usage, Wire};
+use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
+use holon_model::{ModelError, ModelErrorKind, Reasoning, ReplyStop, TokenUsage, WireFormat};
 use serde_json::{Value, json};
 
-use super::script::Piece;
+use super::script::BodyPiece;
 
 /// The stream that tells a turn.
-pub(super) fn stream(wire: Wire, turn: &Turn, number: usize) -> Vec<Piece> {
-    let mut teller = Teller { wire, number, pieces: Vec::new(), index: 0, calls: 0 };
+pub(super) fn stream(wire: WireFormat, turn: &CassetteTurn, number: usize) -> Vec<BodyPiece> {
+    let mut teller = TurnFrameEncoder { wire, number, pieces: Vec::new(), index: 0, calls: 0 };
     teller.begin(turn);
     for step in &turn.steps {
         match step {
-            Step::Text(text) => teller.text(text),
-            Step::Reasoning(reasoning) => teller.reasoning(reasoning),
-            Step::Call(call) => teller.call(call),
-            Step::Delay(pause) => teller.pieces.push(Piece::Pause(*pause)),
-            Step::Error(error) => {
+            CassetteStep::Text(text) => teller.text(text),
+            CassetteStep::Reasoning(reasoning) => teller.reasoning(reasoning),
+            CassetteStep::Call(call) => teller.call(call),
+            CassetteStep::Delay(pause) => teller.pieces.push(BodyPiece::Pause(*pause)),
+            CassetteStep::Error(error) => {
                 teller.error(error);
                 return teller.pieces;
             }
-            Step::Cut => return teller.pieces,
+            CassetteStep::Cut => return teller.pieces,
         }
     }
     teller.end(turn);
@@ -28,43 +28,43 @@ pub(super) fn stream(wire: Wire, turn: &Turn, number: usize) -> Vec<Piece> {
 }
 
 /// The body of an HTTP error.
-pub(super) fn error_body(wire: Wire, error: &ModelError) -> Value {
+pub(super) fn error_body(wire: WireFormat, error: &ModelError) -> Value {
     let word = error_word(error.kind);
     match wire {
-        Wire::Messages => json!({"type": "error", "error": {"type": word, "message": error.message}}),
-        Wire::Chat | Wire::Responses => {
+        WireFormat::Messages => json!({"type": "error", "error": {"type": word, "message": error.message}}),
+        WireFormat::Chat | WireFormat::Responses => {
             json!({"error": {"message": error.message, "type": word, "param": null, "code": word}})
         }
     }
 }
 
-fn error_word(kind: ErrorKind) -> &'static str {
+fn error_word(kind: ModelErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Auth => "authentication_error",
-        ErrorKind::Billing => "billing_error",
-        ErrorKind::RateLimit => "rate_limit_error",
-        ErrorKind::ContextOverflow => "context_length_exceeded",
-        ErrorKind::Refused => "content_policy_violation",
-        ErrorKind::BadRequest => "invalid_request_error",
-        ErrorKind::Timeout => "timeout_error",
+        ModelErrorKind::Auth => "authentication_error",
+        ModelErrorKind::Billing => "billing_error",
+        ModelErrorKind::RateLimit => "rate_limit_error",
+        ModelErrorKind::ContextOverflow => "context_length_exceeded",
+        ModelErrorKind::Refused => "content_policy_violation",
+        ModelErrorKind::BadRequest => "invalid_request_error",
+        ModelErrorKind::Timeout => "timeout_error",
         _ => "overloaded_error",
     }
 }
 
-struct Teller {
-    wire: Wire,
+struct TurnFrameEncoder {
+    wire: WireFormat,
     number: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<BodyPiece>,
     /// The next block or item.
     index: usize,
     calls: usize,
 }
 
-impl Teller {
+impl TurnFrameEncoder {
     fn event(&mut self, event: &Value) {
-        let name = event.get("type").and_then(Value::as_str).filter(|_| self.wire != Wire::Chat);
+        let name = event.get("type").and_then(Value::as_str).filter(|_| self.wire != WireFormat::Chat);
         let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
-        self.pieces.push(Piece::Bytes(format!("{name}data: {event}\n\n").into_bytes()));
+        self.pieces.push(BodyPiece::Bytes(format!("{name}data: {event}\n\n").into_bytes()));
     }
 
     /// A chat chunk with a delta.
@@ -72,15 +72,15 @@ impl Teller {
         self.event(&json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]}));
     }
 
-    fn begin(&mut self, turn: &Turn) {
+    fn begin(&mut self, turn: &CassetteTurn) {
         let id = turn.id.clone().unwrap_or_default();
         let model = turn.model.clone().unwrap_or_default();
         match self.wire {
-            Wire::Chat => {
+            WireFormat::Chat => {
                 let delta = json!({"role": "assistant", "content": ""});
                 self.event(&json!({"id": id, "model": model, "choices": [{"index": 0, "delta": delta}]}));
             }
-            Wire::Messages => {
+            WireFormat::Messages => {
                 let usage = turn.usage.unwrap_or_default();
                 let usage = turn.usage.map(|_| {
                     json!({
@@ -93,7 +93,7 @@ impl Teller {
                 self.event(&json!({"type": "message_start", "message": message}));
                 self.event(&json!({"type": "ping"}));
             }
-            Wire::Responses => {
+            WireFormat::Responses => {
                 self.event(&json!({"type": "response.created", "response": {"id": id, "model": model}}));
             }
         }
@@ -102,14 +102,14 @@ impl Teller {
     fn text(&mut self, text: &str) {
         let index = self.index;
         match self.wire {
-            Wire::Chat => self.delta(json!({"content": text})),
-            Wire::Messages => {
+            WireFormat::Chat => self.delta(json!({"content": text})),
+            WireFormat::Messages => {
                 self.block(
                     json!({"type": "text", "text": ""}),
                     &[json!({"type": "text_delta", "text": text})],
                 );
             }
-            Wire::Responses => {
+            WireFormat::Responses => {
                 let part = json!({"type": "output_text", "text": text, "annotations": []});
                 let delta = json!({"type": "response.output_text.delta", "output_index": index, "content_index": 0, "delta": text});
                 let item = |content: Value| json!({"type": "message", "id": format!("msg_{index}"), "role": "assistant", "content": content});
@@ -123,14 +123,14 @@ impl Teller {
             reasoning.seal.as_ref().filter(|seal| seal.wire == self.wire).map(|seal| seal.value.clone());
         let index = self.index;
         match self.wire {
-            Wire::Chat => {
+            WireFormat::Chat => {
                 let mut delta = json!({"reasoning": reasoning.text});
                 if let Some(details) = seal {
                     delta["reasoning_details"] = details;
                 }
                 self.delta(delta);
             }
-            Wire::Messages => match seal {
+            WireFormat::Messages => match seal {
                 Some(seal) if seal.get("data").is_some() => {
                     self.block(json!({"type": "redacted_thinking", "data": seal["data"]}), &[]);
                 }
@@ -142,7 +142,7 @@ impl Teller {
                     self.block(json!({"type": "thinking", "thinking": ""}), &deltas);
                 }
             },
-            Wire::Responses => {
+            WireFormat::Responses => {
                 let id = format!("rs_{index}");
                 let summary = json!([{"type": "summary_text", "text": reasoning.text}]);
                 let whole = seal.unwrap_or(json!({"type": "reasoning", "id": id, "summary": summary}));
@@ -152,7 +152,7 @@ impl Teller {
         }
     }
 
-    fn call(&mut self, call: &Call) {
+    fn call(&mut self, call: &CassetteCall) {
         self.calls += 1;
         let id = call.id.clone().unwrap_or_else(|| format!("call_{}_{}", self.number, self.calls));
         let place = self.calls - 1;
@@ -163,19 +163,19 @@ impl Teller {
         let (first, second) = call.arguments.split_at(middle);
         let index = self.index;
         match self.wire {
-            Wire::Chat => {
+            WireFormat::Chat => {
                 let function = json!({"name": call.name, "arguments": ""});
                 self.delta(json!({"tool_calls": [{"index": place, "id": id, "type": "function", "function": function}]}));
                 for part in [first, second] {
                     self.delta(json!({"tool_calls": [{"index": place, "function": {"arguments": part}}]}));
                 }
             }
-            Wire::Messages => {
+            WireFormat::Messages => {
                 let deltas =
                     [first, second].map(|part| json!({"type": "input_json_delta", "partial_json": part}));
                 self.block(json!({"type": "tool_use", "id": id, "name": call.name, "input": {}}), &deltas);
             }
-            Wire::Responses => {
+            WireFormat::Responses => {
                 let deltas = [first, second].map(|part| {
                     json!({"type": "response.function_call_arguments.delta", "output_index": index, "delta": part})
                 });
@@ -208,55 +208,55 @@ impl Teller {
     fn error(&mut self, error: &ModelError) {
         let word = error_word(error.kind);
         match self.wire {
-            Wire::Chat => {
+            WireFormat::Chat => {
                 let status = error.status.unwrap_or_else(|| error.kind.status());
                 self.event(&json!({
                     "error": {"code": status, "message": error.message, "type": word},
                     "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}],
                 }));
             }
-            Wire::Messages => self.event(&error_body(self.wire, error)),
-            Wire::Responses => self.event(&json!({"type": "response.failed", "response": {
+            WireFormat::Messages => self.event(&error_body(self.wire, error)),
+            WireFormat::Responses => self.event(&json!({"type": "response.failed", "response": {
                 "error": {"code": word, "message": error.message},
             }})),
         }
     }
 
-    fn end(&mut self, turn: &Turn) {
-        let stop = turn.stop.unwrap_or(if self.calls > 0 { Stop::ToolUse } else { Stop::EndTurn });
+    fn end(&mut self, turn: &CassetteTurn) {
+        let stop = turn.stop.unwrap_or(if self.calls > 0 { ReplyStop::ToolUse } else { ReplyStop::EndTurn });
         match self.wire {
-            Wire::Chat => {
+            WireFormat::Chat => {
                 let reason = match stop {
-                    Stop::ToolUse => "tool_calls",
-                    Stop::MaxTokens => "length",
-                    Stop::Refusal => "content_filter",
+                    ReplyStop::ToolUse => "tool_calls",
+                    ReplyStop::MaxTokens => "length",
+                    ReplyStop::Refusal => "content_filter",
                     _ => "stop",
                 };
                 self.event(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}));
                 if let Some(usage) = turn.usage {
                     self.event(&json!({"choices": [], "usage": chat_usage(&usage)}));
                 }
-                self.pieces.push(Piece::Bytes(b"data: [DONE]\n\n".to_vec()));
+                self.pieces.push(BodyPiece::Bytes(b"data: [DONE]\n\n".to_vec()));
             }
-            Wire::Messages => {
+            WireFormat::Messages => {
                 let reason = match stop {
-                    Stop::EndTurn => "end_turn",
-                    Stop::ToolUse => "tool_use",
-                    Stop::MaxTokens => "max_tokens",
-                    Stop::ContextFull => "model_context_window_exceeded",
-                    Stop::StopSequence => "stop_sequence",
-                    Stop::Pause => "pause_turn",
-                    Stop::Refusal => "refusal",
+                    ReplyStop::EndTurn => "end_turn",
+                    ReplyStop::ToolUse => "tool_use",
+                    ReplyStop::MaxTokens => "max_tokens",
+                    ReplyStop::ContextFull => "model_context_window_exceeded",
+                    ReplyStop::StopSequence => "stop_sequence",
+                    ReplyStop::Pause => "pause_turn",
+                    ReplyStop::Refusal => "refusal",
                 };
                 let usage = turn.usage.map(|usage| json!({"output_tokens": usage.total_output()}));
                 let delta = json!({"stop_reason": reason, "stop_sequence": null});
                 self.event(&json!({"type": "message_delta", "delta": delta, "usage": usage}));
                 self.event(&json!({"type": "message_stop"}));
             }
-            Wire::Responses => {
+            WireFormat::Responses => {
                 let (kind, details) = match stop {
-                    Stop::MaxTokens => ("response.incomplete", json!({"reason": "max_output_tokens"})),
-                    Stop::Refusal => ("response.incomplete", json!({"reason": "content_filter"})),
+                    ReplyStop::MaxTokens => ("response.incomplete", json!({"reason": "max_output_tokens"})),
+                    ReplyStop::Refusal => ("response.incomplete", json!({"reason": "content_filter"})),
                     _ => ("response.completed", Value::Null),
                 };
                 let usage = turn.usage.map(|usage| json!({
@@ -270,7 +270,7 @@ impl Teller {
     }
 }
 
-fn chat_usage(usage: &Usage) -> Value {
+fn chat_usage(usage: &TokenUsage) -> Value {
     json!({
         "prompt_tokens": usage.total_input(), "completion_tokens": usage.total_output(), "cost": usage.cost_usd,
         "prompt_tokens_details": {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write},

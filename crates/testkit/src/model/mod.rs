@@ -18,5 +18,5 @@ mod frames;
 mod script;
 mod server;
 
-pub use script::{Piece, Scripted, Split};
-pub use server::{ModelServer, Seen};
+pub use script::{BodyPiece, ScriptedResponse, StreamSplit};
+pub use server::{ModelServer, ReceivedRequest};

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use holon_model::cassette::{Step, Turn};
-use holon_model::{ErrorKind, ModelError, Wire};
+use holon_model::cassette::{CassetteStep, CassetteTurn};
+use holon_model::{ModelError, ModelErrorKind, WireFormat};
 
 use super::frames;
 
 /// One entry of a script.
 #[derive(Debug, Clone, Default)]
-pub struct Scripted {
-    pub(super) content: Content,
-    pub(super) split: Split,
+pub struct ScriptedResponse {
+    pub(super) content: ResponseContent,
+    pub(super) split: StreamSplit,
     pub(super) headers: Vec<(String, String)>,
     pub(super) before_head: Duration,
     pub(super) comments: bool,
@@ -19,12 +19,12 @@ pub struct Scripted {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Content {
-    Turn(Box<Turn>),
-    Raw { status: u16, kind: String, pieces: Vec<Piece> },
+pub(super) enum ResponseContent {
+    Turn(Box<CassetteTurn>),
+    Raw { status: u16, kind: String, pieces: Vec<BodyPiece> },
 }
 
-impl Default for Content {
+impl Default for ResponseContent {
     fn default() -> Self {
         Self::Turn(Box::default())
     }
@@ -32,7 +32,7 @@ impl Default for Content {
 
 /// A part of an answer's body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum BodyPiece {
     /// Bytes, sent at once.
     Bytes(Vec<u8>),
     /// Nothing, for this long.
@@ -43,7 +43,7 @@ pub enum Piece {
 
 /// How the bytes of a stream are cut into packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Split {
+pub enum StreamSplit {
     /// One packet per event.
     #[default]
     Events,
@@ -53,31 +53,31 @@ pub enum Split {
     Whole,
 }
 
-impl From<Turn> for Scripted {
-    fn from(turn: Turn) -> Self {
-        Self { content: Content::Turn(Box::new(turn)), ..Self::default() }
+impl From<CassetteTurn> for ScriptedResponse {
+    fn from(turn: CassetteTurn) -> Self {
+        Self { content: ResponseContent::Turn(Box::new(turn)), ..Self::default() }
     }
 }
 
-impl Scripted {
+impl ScriptedResponse {
     /// An answer with a status and a JSON body.
     pub fn json(status: u16, body: impl Into<String>) -> Self {
-        Self::raw(status, "application/json", vec![Piece::Bytes(body.into().into_bytes())])
+        Self::raw(status, "application/json", vec![BodyPiece::Bytes(body.into().into_bytes())])
     }
 
     /// A stream with exactly these pieces.
-    pub fn stream(pieces: impl IntoIterator<Item = Piece>) -> Self {
+    pub fn stream(pieces: impl IntoIterator<Item = BodyPiece>) -> Self {
         Self::raw(200, "text/event-stream", pieces.into_iter().collect())
     }
 
     /// An answer with a status, a content type and a body in pieces.
-    pub fn raw(status: u16, kind: &str, pieces: Vec<Piece>) -> Self {
-        Self { content: Content::Raw { status, kind: kind.to_owned(), pieces }, ..Self::default() }
+    pub fn raw(status: u16, kind: &str, pieces: Vec<BodyPiece>) -> Self {
+        Self { content: ResponseContent::Raw { status, kind: kind.to_owned(), pieces }, ..Self::default() }
     }
 
     /// Cuts the body this way.
     #[must_use]
-    pub fn split(mut self, split: Split) -> Self {
+    pub fn split(mut self, split: StreamSplit) -> Self {
         self.split = split;
         self
     }
@@ -85,7 +85,7 @@ impl Scripted {
     /// Gives a turn without an id this one: some clients take replies without one for parts of the same.
     #[must_use]
     pub fn named(mut self, id: impl Into<String>) -> Self {
-        if let Content::Turn(turn) = &mut self.content {
+        if let ResponseContent::Turn(turn) = &mut self.content {
             turn.id.get_or_insert_with(|| id.into());
         }
         self
@@ -120,31 +120,33 @@ impl Scripted {
     }
 
     /// Status, content type, headers and pieces of the answer.
-    pub(super) fn answer(&self, wire: Wire, number: usize) -> Answer {
+    pub(super) fn answer(&self, wire: WireFormat, number: usize) -> PreparedResponse {
         let (status, kind, mut headers, pieces) = match &self.content {
-            Content::Raw { status, kind, pieces } => (*status, kind.clone(), Vec::new(), pieces.clone()),
-            Content::Turn(turn) => turn_answer(wire, turn, number),
+            ResponseContent::Raw { status, kind, pieces } => {
+                (*status, kind.clone(), Vec::new(), pieces.clone())
+            }
+            ResponseContent::Turn(turn) => turn_answer(wire, turn, number),
         };
         headers.extend(self.headers.iter().cloned());
         let pieces = if self.comments { commented(pieces) } else { pieces };
-        Answer { status, kind, headers, pieces: cut(pieces, self.split), abrupt: self.abrupt }
+        PreparedResponse { status, kind, headers, pieces: cut(pieces, self.split), abrupt: self.abrupt }
     }
 }
 
-pub(super) struct Answer {
+pub(super) struct PreparedResponse {
     pub(super) status: u16,
     pub(super) kind: String,
     pub(super) headers: Vec<(String, String)>,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<BodyPiece>,
     pub(super) abrupt: bool,
 }
 
-type Parts = (u16, String, Vec<(String, String)>, Vec<Piece>);
+type ResponseParts = (u16, String, Vec<(String, String)>, Vec<BodyPiece>);
 
 /// A turn that fails before it says anything is an HTTP error; everything else is a stream.
-fn turn_answer(wire: Wire, turn: &Turn, number: usize) -> Parts {
-    let spoken = turn.steps.iter().find(|step| !matches!(step, Step::Delay(_)));
-    if let Some(Step::Error(error)) = spoken {
+fn turn_answer(wire: WireFormat, turn: &CassetteTurn, number: usize) -> ResponseParts {
+    let spoken = turn.steps.iter().find(|step| !matches!(step, CassetteStep::Delay(_)));
+    if let Some(CassetteStep::Error(error)) = spoken {
         let mut headers = Vec::new();
         headers.extend(
             error.retry_after.map(|wait| ("retry-after-ms".to_owned(), wait.as_millis().to_string())),
@@ -152,41 +154,41 @@ fn turn_answer(wire: Wire, turn: &Turn, number: usize) -> Parts {
         headers.extend(error.request_id.clone().map(|id| ("request-id".to_owned(), id)));
         let body = frames::error_body(wire, error).to_string();
         let status = error.status.unwrap_or_else(|| status_of(error));
-        return (status, "application/json".to_owned(), headers, vec![Piece::Bytes(body.into_bytes())]);
+        return (status, "application/json".to_owned(), headers, vec![BodyPiece::Bytes(body.into_bytes())]);
     }
     (200, "text/event-stream".to_owned(), Vec::new(), frames::stream(wire, turn, number))
 }
 
 fn status_of(error: &ModelError) -> u16 {
     match error.kind {
-        ErrorKind::Overloaded => 529,
+        ModelErrorKind::Overloaded => 529,
         kind => kind.status(),
     }
 }
 
-fn commented(pieces: Vec<Piece>) -> Vec<Piece> {
-    let comment = || Piece::Bytes(b": OPENROUTER PROCESSING\n\n".to_vec());
+fn commented(pieces: Vec<BodyPiece>) -> Vec<BodyPiece> {
+    let comment = || BodyPiece::Bytes(b": OPENROUTER PROCESSING\n\n".to_vec());
     pieces.into_iter().flat_map(|piece| [comment(), piece]).collect()
 }
 
 /// Cuts runs of bytes; pauses stay where they are.
-fn cut(pieces: Vec<Piece>, split: Split) -> Vec<Piece> {
-    if split == Split::Events {
+fn cut(pieces: Vec<BodyPiece>, split: StreamSplit) -> Vec<BodyPiece> {
+    if split == StreamSplit::Events {
         return pieces;
     }
-    let mut joined: Vec<Piece> = Vec::new();
+    let mut joined: Vec<BodyPiece> = Vec::new();
     for piece in pieces {
         match (joined.last_mut(), piece) {
-            (Some(Piece::Bytes(all)), Piece::Bytes(more)) => all.extend(more),
+            (Some(BodyPiece::Bytes(all)), BodyPiece::Bytes(more)) => all.extend(more),
             (_, piece) => joined.push(piece),
         }
     }
-    let Split::Every(size) = split else { return joined };
+    let StreamSplit::Every(size) = split else { return joined };
     joined
         .into_iter()
         .flat_map(|piece| match piece {
-            Piece::Bytes(bytes) => {
-                bytes.chunks(size.max(1)).map(|chunk| Piece::Bytes(chunk.to_vec())).collect::<Vec<_>>()
+            BodyPiece::Bytes(bytes) => {
+                bytes.chunks(size.max(1)).map(|chunk| BodyPiece::Bytes(chunk.to_vec())).collect::<Vec<_>>()
             }
             other => vec![other],
         })

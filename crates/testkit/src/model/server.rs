@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use holon_model::{Cassette, Endpoint, Key, Wire};
+use holon_model::{Cassette, Endpoint, ProviderKey, WireFormat};
 use serde_json::Value;
 
 use super::connection;
-use super::script::Scripted;
+use super::script::ScriptedResponse;
 
 /// A request that a server saw.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct ReceivedRequest {
     /// The connection it came on, counted from 0.
     pub connection: usize,
     /// Its method.
@@ -30,7 +30,7 @@ pub struct Seen {
     pub bytes: usize,
 }
 
-impl Seen {
+impl ReceivedRequest {
     /// The first value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -41,15 +41,15 @@ impl Seen {
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
-    wire: Wire,
-    shared: Arc<Shared>,
+    wire: WireFormat,
+    shared: Arc<ModelServerState>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) source: Source,
-    pub(super) seen: Mutex<Vec<Seen>>,
+pub(super) struct ModelServerState {
+    pub(super) source: ResponseSource,
+    pub(super) seen: Mutex<Vec<ReceivedRequest>>,
     /// Requests so far.
     pub(super) count: AtomicUsize,
     pub(super) models: Mutex<Vec<String>>,
@@ -60,16 +60,16 @@ pub(super) struct Shared {
 
 /// Where answers come from.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum ResponseSource {
     /// In the order of a script, on one wire.
-    Script(Wire, Mutex<Script>),
+    Script(WireFormat, Mutex<ServerScript>),
     /// From a function that knows the request, on all wires.
     Function(Improviser),
 }
 
-pub(super) struct Improviser(Box<Improvised>);
+pub(super) struct Improviser(Box<ImproviserFn>);
 
-type Improvised = dyn Fn(Wire, &Seen) -> Scripted + Send + Sync;
+type ImproviserFn = dyn Fn(WireFormat, &ReceivedRequest) -> ScriptedResponse + Send + Sync;
 
 impl fmt::Debug for Improviser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,15 +77,15 @@ impl fmt::Debug for Improviser {
     }
 }
 
-impl Source {
+impl ResponseSource {
     /// The wire a path belongs to, if it is served.
-    pub(super) fn wire_of(&self, path: &str) -> Option<Wire> {
+    pub(super) fn wire_of(&self, path: &str) -> Option<WireFormat> {
         let path = path.split('?').next().unwrap_or_default();
-        let served = |wire: &Wire| match self {
+        let served = |wire: &WireFormat| match self {
             Self::Script(own, _) => own == wire,
             Self::Function(_) => true,
         };
-        [Wire::Chat, Wire::Responses, Wire::Messages]
+        [WireFormat::Chat, WireFormat::Responses, WireFormat::Messages]
             .into_iter()
             .filter(served)
             .find(|wire| path.ends_with(wire.path()))
@@ -97,7 +97,12 @@ impl Source {
     }
 
     /// The next answer and its number, from 1.
-    pub(super) fn next(&self, wire: Wire, seen: &Seen, number: usize) -> Option<(usize, Scripted)> {
+    pub(super) fn next(
+        &self,
+        wire: WireFormat,
+        seen: &ReceivedRequest,
+        number: usize,
+    ) -> Option<(usize, ScriptedResponse)> {
         match self {
             Self::Script(_, script) => script.lock().unwrap_or_else(PoisonError::into_inner).next(),
             Self::Function(Improviser(answer)) => Some((number, answer(wire, seen))),
@@ -106,14 +111,14 @@ impl Source {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Script {
-    entries: VecDeque<Scripted>,
+pub(super) struct ServerScript {
+    entries: VecDeque<ScriptedResponse>,
     number: usize,
 }
 
-impl Script {
+impl ServerScript {
     /// The next entry and its number, from 1.
-    pub(super) fn next(&mut self) -> Option<(usize, Scripted)> {
+    pub(super) fn next(&mut self) -> Option<(usize, ScriptedResponse)> {
         let entry = self.entries.pop_front()?;
         self.number += 1;
         Some((self.number, entry))
@@ -123,27 +128,29 @@ impl Script {
 impl ModelServer {
     /// Serves a cassette; what its turns expect of requests is not checked here, ask [`Self::requests`].
     #[track_caller]
-    pub fn play(wire: Wire, cassette: &str) -> Self {
+    pub fn play(wire: WireFormat, cassette: &str) -> Self {
         let cassette: Cassette = cassette.parse().unwrap_or_else(|error| panic!("{error}"));
-        Self::start(wire, cassette.turns.into_iter().map(Scripted::from))
+        Self::start(wire, cassette.turns.into_iter().map(ScriptedResponse::from))
     }
 
     /// Serves a script.
-    pub fn start(wire: Wire, script: impl IntoIterator<Item = Scripted>) -> Self {
-        let script = Script { entries: script.into_iter().collect(), number: 0 };
-        Self::serving(wire, Source::Script(wire, Mutex::new(script)))
+    pub fn start(wire: WireFormat, script: impl IntoIterator<Item = ScriptedResponse>) -> Self {
+        let script = ServerScript { entries: script.into_iter().collect(), number: 0 };
+        Self::serving(wire, ResponseSource::Script(wire, Mutex::new(script)))
     }
 
     /// Serves all three wires, each told by the path; what `answer` makes of a request is its answer.
     /// Requests are not kept.
-    pub fn improvise(answer: impl Fn(Wire, &Seen) -> Scripted + Send + Sync + 'static) -> Self {
-        Self::serving(Wire::Chat, Source::Function(Improviser(Box::new(answer))))
+    pub fn improvise(
+        answer: impl Fn(WireFormat, &ReceivedRequest) -> ScriptedResponse + Send + Sync + 'static,
+    ) -> Self {
+        Self::serving(WireFormat::Chat, ResponseSource::Function(Improviser(Box::new(answer))))
     }
 
-    fn serving(wire: Wire, source: Source) -> Self {
+    fn serving(wire: WireFormat, source: ResponseSource) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ModelServerState {
             source,
             seen: Mutex::default(),
             count: AtomicUsize::default(),
@@ -166,9 +173,10 @@ impl ModelServer {
         format!("http://{}/v1", self.address)
     }
 
-    /// The endpoint for [`holon_model::Http`], with a key that is none.
+    /// The endpoint for [`holon_model::HttpProvider`], with a key that is none.
     pub fn endpoint(&self) -> Endpoint {
-        let endpoint = Endpoint::compatible("scripted", &self.base(), Some(Key::new("test-key-0123456789")));
+        let endpoint =
+            Endpoint::compatible("scripted", &self.base(), Some(ProviderKey::new("test-key-0123456789")));
         Endpoint { wire: self.wire, ..endpoint }
     }
 
@@ -199,15 +207,17 @@ impl ModelServer {
     }
 
     /// The requests so far; those for what the server says about itself are left out.
-    pub fn requests(&self) -> Vec<Seen> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many entries of the script are left; none when there is no script.
     pub fn left(&self) -> usize {
         match &self.shared.source {
-            Source::Script(_, script) => script.lock().unwrap_or_else(PoisonError::into_inner).entries.len(),
-            Source::Function(_) => 0,
+            ResponseSource::Script(_, script) => {
+                script.lock().unwrap_or_else(PoisonError::into_inner).entries.len()
+            }
+            ResponseSource::Function(_) => 0,
         }
     }
 }
@@ -223,7 +233,7 @@ impl Drop for ModelServer {
     }
 }
 
-fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
+fn serve(listener: &TcpListener, shared: &Arc<ModelServerState>) {
     for (number, stream) in listener.incoming().enumerate() {
         if shared.over.load(Ordering::SeqCst) {
             return;

@@ -8,12 +8,12 @@ use crate::edit::mismatch::Mismatch;
 #[derive(Debug, Clone, PartialEq)]
 pub struct PatchError {
     /// What is wrong, in the patch's order.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<PatchProblem>,
 }
 
 /// One thing that is wrong with a patch.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Problem {
+pub enum PatchProblem {
     /// There is no patch in the text.
     #[error(
         "there is no patch in this: it begins with `*** Begin Patch`, then `*** Update File: PATH` (or Add File, Delete File), then `@@` and lines that begin with a space, `-` or `+`, and ends with `*** End Patch`"
@@ -75,7 +75,7 @@ pub enum Problem {
 const MOST_TOLD: usize = 5;
 
 impl PatchError {
-    pub(super) fn one(problem: Problem) -> Self {
+    pub(super) fn one(problem: PatchProblem) -> Self {
         Self { problems: vec![problem] }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Lines that stay, go and come, and what is known about their place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Hunk {
+pub struct EnvelopeHunk {
     /// Lines that come before it in the file, such as the class and the function it is in.
     pub headers: Vec<String>,
     /// The line it says it begins at; not to be relied on.
@@ -26,7 +26,7 @@ pub enum HunkLine {
     Add(String),
 }
 
-impl Hunk {
+impl EnvelopeHunk {
     /// Whether it says nothing at all.
     pub(super) fn is_empty(&self) -> bool {
         self.headers.is_empty() && self.lines.is_empty() && self.near_line.is_none()

@@ -20,25 +20,25 @@
 
 mod error;
 mod hunk;
+mod hunk_position;
 mod parse;
-mod place;
 mod plan;
 mod unified;
 mod wrapping;
 
-pub use error::{PatchError, Problem};
-pub use hunk::{Hunk, HunkLine};
+pub use error::{PatchError, PatchProblem};
+pub use hunk::{EnvelopeHunk, HunkLine};
 pub use parse::parse;
-pub use plan::{FileChange, plan};
+pub use plan::{PatchedFileChange, plan};
 
 /// A patch that was understood.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Patch {
+pub struct PatchEnvelope {
     /// What happens to files, in the order given; one file may come up several times.
     pub files: Vec<FilePatch>,
 }
 
-impl Patch {
+impl PatchEnvelope {
     /// Every path the patch reads or writes, in order and without repetition.
     pub fn paths(&self) -> Vec<&str> {
         let mut paths = Vec::new();
@@ -79,6 +79,6 @@ pub enum FilePatch {
         /// Its new name.
         move_to: Option<String>,
         /// The parts.
-        hunks: Vec<Hunk>,
+        hunks: Vec<EnvelopeHunk>,
     },
 }

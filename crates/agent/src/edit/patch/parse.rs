@@ -1,15 +1,15 @@
 //! Reads a patch, forgiving what models really send.
 
-use super::error::{PatchError, Problem};
-use super::hunk::{Hunk, HunkLine};
-use super::unified::{Names, hunk_header, is_decoration, names};
-use super::wrapping::{Numbered, unwrap};
-use super::{FilePatch, Patch};
+use super::error::{PatchError, PatchProblem};
+use super::hunk::{EnvelopeHunk, HunkLine};
+use super::unified::{UnifiedDiffNames, hunk_header, is_decoration, names};
+use super::wrapping::{NumberedLine, unwrap};
+use super::{FilePatch, PatchEnvelope};
 
 /// Reads a patch; what is around it (prose, a fence, a here-document) does not matter.
-pub fn parse(text: &str) -> Result<Patch, PatchError> {
+pub fn parse(text: &str) -> Result<PatchEnvelope, PatchError> {
     let lines = unwrap(text);
-    let mut reader = Reader { lines: &lines, at: 0 };
+    let mut reader = PatchEnvelopeParser { lines: &lines, at: 0 };
     let mut files = Vec::new();
     while let Some(line) = reader.peek() {
         if line.trim().is_empty() || is_decoration(line) {
@@ -18,16 +18,16 @@ pub fn parse(text: &str) -> Result<Patch, PatchError> {
             files.push(reader.file().map_err(PatchError::one)?);
         }
     }
-    if files.is_empty() { Err(PatchError::one(Problem::NoPatch)) } else { Ok(Patch { files }) }
+    if files.is_empty() { Err(PatchError::one(PatchProblem::NoPatch)) } else { Ok(PatchEnvelope { files }) }
 }
 
-struct Reader<'a, 'b> {
-    lines: &'b [Numbered<'a>],
+struct PatchEnvelopeParser<'a, 'b> {
+    lines: &'b [NumberedLine<'a>],
     at: usize,
 }
 
 /// A line that begins with three stars.
-enum Marker<'a> {
+enum PatchMarker<'a> {
     Add(&'a str),
     Delete(&'a str),
     Update(&'a str),
@@ -36,25 +36,25 @@ enum Marker<'a> {
     Unknown,
 }
 
-fn marker(line: &str) -> Option<Marker<'_>> {
+fn marker(line: &str) -> Option<PatchMarker<'_>> {
     let rest = line.strip_prefix("***")?.trim();
     let path = |word: &str| rest.strip_prefix(word).map(|path| path.trim().trim_matches('`').trim());
     Some(if let Some(path) = path("Add File:") {
-        Marker::Add(path)
+        PatchMarker::Add(path)
     } else if let Some(path) = path("Delete File:") {
-        Marker::Delete(path)
+        PatchMarker::Delete(path)
     } else if let Some(path) = path("Update File:") {
-        Marker::Update(path)
+        PatchMarker::Update(path)
     } else if let Some(path) = path("Move to:") {
-        Marker::Move(path)
+        PatchMarker::Move(path)
     } else if rest == "End of File" {
-        Marker::EndOfFile
+        PatchMarker::EndOfFile
     } else {
-        Marker::Unknown
+        PatchMarker::Unknown
     })
 }
 
-impl<'a> Reader<'a, '_> {
+impl<'a> PatchEnvelopeParser<'a, '_> {
     fn peek(&self) -> Option<&'a str> {
         self.line(0)
     }
@@ -63,13 +63,13 @@ impl<'a> Reader<'a, '_> {
         self.lines.get(self.at + ahead).map(|(_, line)| *line)
     }
 
-    fn wrong(&self, expected: &'static str) -> Problem {
+    fn wrong(&self, expected: &'static str) -> PatchProblem {
         let (line, text) = self.lines.get(self.at).copied().unwrap_or_default();
-        Problem::Line { line, text: text.chars().take(200).collect(), expected }
+        PatchProblem::Line { line, text: text.chars().take(200).collect(), expected }
     }
 
     /// The names of a unified diff, when one begins here.
-    fn names(&self) -> Option<Names> {
+    fn names(&self) -> Option<UnifiedDiffNames> {
         let found = names(self.line(0)?, self.line(1)?)?;
         self.line(2).is_none_or(|line| line.starts_with("@@")).then_some(found)
     }
@@ -77,20 +77,24 @@ impl<'a> Reader<'a, '_> {
     /// Whether the part about another file begins here.
     fn at_file(&self) -> bool {
         let Some(line) = self.peek() else { return true };
-        matches!(marker(line), Some(Marker::Add(_) | Marker::Delete(_) | Marker::Update(_)))
+        matches!(marker(line), Some(PatchMarker::Add(_) | PatchMarker::Delete(_) | PatchMarker::Update(_)))
             || line.starts_with("diff --git ")
             || self.names().is_some()
     }
 
-    fn file(&mut self) -> Result<FilePatch, Problem> {
+    fn file(&mut self) -> Result<FilePatch, PatchProblem> {
         if let Some(names) = self.names() {
             self.at += 2;
             return self.unified(names);
         }
         let found = self.peek().and_then(marker);
         let path = match found {
-            Some(Marker::Add(path) | Marker::Delete(path) | Marker::Update(path)) if !path.is_empty() => path,
-            Some(Marker::Add(_) | Marker::Delete(_) | Marker::Update(_)) => {
+            Some(PatchMarker::Add(path) | PatchMarker::Delete(path) | PatchMarker::Update(path))
+                if !path.is_empty() =>
+            {
+                path
+            }
+            Some(PatchMarker::Add(_) | PatchMarker::Delete(_) | PatchMarker::Update(_)) => {
                 return Err(self.wrong("the path is missing"));
             }
             _ => {
@@ -102,8 +106,8 @@ impl<'a> Reader<'a, '_> {
         let path = path.to_owned();
         self.at += 1;
         match found {
-            Some(Marker::Add(_)) => Ok(FilePatch::Add { path, text: self.new_text()? }),
-            Some(Marker::Delete(_)) => {
+            Some(PatchMarker::Add(_)) => Ok(FilePatch::Add { path, text: self.new_text()? }),
+            Some(PatchMarker::Delete(_)) => {
                 // Some repeat what is deleted.
                 while !self.at_file()
                     && self.peek().is_some_and(|l| l.trim().is_empty() || l.starts_with(['-', '@']))
@@ -119,10 +123,10 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn move_to(&mut self) -> Result<Option<String>, Problem> {
+    fn move_to(&mut self) -> Result<Option<String>, PatchProblem> {
         match self.peek().and_then(marker) {
-            Some(Marker::Move("")) => Err(self.wrong("the path is missing")),
-            Some(Marker::Move(path)) => {
+            Some(PatchMarker::Move("")) => Err(self.wrong("the path is missing")),
+            Some(PatchMarker::Move(path)) => {
                 self.at += 1;
                 Ok(Some(path.to_owned()))
             }
@@ -130,7 +134,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn unified(&mut self, names: Names) -> Result<FilePatch, Problem> {
+    fn unified(&mut self, names: UnifiedDiffNames) -> Result<FilePatch, PatchProblem> {
         match (names.old, names.new) {
             (None, None) => Err(self.wrong("the diff above names no file")),
             (None, Some(path)) => Ok(FilePatch::Add { path, text: self.new_text()? }),
@@ -146,18 +150,18 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// All of a new file. If no line has a plus in front, all of them were forgotten.
-    fn new_text(&mut self) -> Result<String, Problem> {
+    fn new_text(&mut self) -> Result<String, PatchProblem> {
         while self.peek().is_some_and(|line| {
             line.starts_with("@@") || line.starts_with("--- /dev/null") || line.starts_with("+++ b/")
         }) {
             self.at += 1;
         }
         let start = self.at;
-        while !self.at_file() && !matches!(self.peek().and_then(marker), Some(Marker::EndOfFile)) {
+        while !self.at_file() && !matches!(self.peek().and_then(marker), Some(PatchMarker::EndOfFile)) {
             self.at += 1;
         }
         let (body, end) = (&self.lines[start..self.at], self.at);
-        if self.peek().is_some_and(|line| matches!(marker(line), Some(Marker::EndOfFile))) {
+        if self.peek().is_some_and(|line| matches!(marker(line), Some(PatchMarker::EndOfFile))) {
             self.at += 1;
         }
         let used = body.iter().rposition(|(_, line)| !line.trim().is_empty()).map_or(0, |last| last + 1);
@@ -183,9 +187,9 @@ impl<'a> Reader<'a, '_> {
         Ok(text)
     }
 
-    fn hunks(&mut self) -> Result<Vec<Hunk>, Problem> {
-        let mut hunks: Vec<Hunk> = Vec::new();
-        let mut hunk = Hunk::default();
+    fn hunks(&mut self) -> Result<Vec<EnvelopeHunk>, PatchProblem> {
+        let mut hunks: Vec<EnvelopeHunk> = Vec::new();
+        let mut hunk = EnvelopeHunk::default();
         loop {
             // A unified header that repeats the file's name, before anything else.
             if hunks.is_empty() && hunk.is_empty() && self.names().is_some() {
@@ -196,7 +200,7 @@ impl<'a> Reader<'a, '_> {
             }
             let Some(line) = self.peek() else { break };
             match marker(line) {
-                Some(Marker::EndOfFile) => {
+                Some(PatchMarker::EndOfFile) => {
                     hunk.end_of_file = true;
                     hunks.push(std::mem::take(&mut hunk));
                 }
@@ -215,7 +219,7 @@ impl<'a> Reader<'a, '_> {
         Ok(hunks)
     }
 
-    fn hunk_line(&self, line: &str, hunk: &mut Hunk, hunks: &mut Vec<Hunk>) {
+    fn hunk_line(&self, line: &str, hunk: &mut EnvelopeHunk, hunks: &mut Vec<EnvelopeHunk>) {
         if let Some((near, header)) = hunk_header(line) {
             if !hunk.lines.is_empty() {
                 hunks.push(std::mem::take(hunk));

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{PatchError, Problem};
-use super::hunk::{Hunk, HunkLine};
-use super::place::{Fault, Placed, place};
-use super::{FilePatch, Patch};
-use crate::edit::lines::{self, Line};
-use crate::edit::rewrite::{Op, rewrite};
+use super::error::{PatchError, PatchProblem};
+use super::hunk::{EnvelopeHunk, HunkLine};
+use super::hunk_position::{PlacedHunk, PlacementFault, place};
+use super::{FilePatch, PatchEnvelope};
+use crate::edit::lines::{self, TerminatedLine};
+use crate::edit::rewrite::{LineOp, rewrite};
 use crate::edit::tolerance::Tolerance;
 
 /// What one file becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileChange {
+pub enum PatchedFileChange {
     /// It is new.
     Create {
         /// The file.
@@ -49,10 +49,10 @@ pub enum FileChange {
 
 /// What every file becomes, in the order they come up, or everything that is wrong; `read` gives a file's text if it is there.
 pub fn plan(
-    patch: &Patch,
+    patch: &PatchEnvelope,
     mut read: impl FnMut(&str) -> Option<String>,
-) -> Result<Vec<FileChange>, PatchError> {
-    let mut files = Files { read: &mut read, known: BTreeMap::new(), order: Vec::new() };
+) -> Result<Vec<PatchedFileChange>, PatchError> {
+    let mut files = PatchedFiles { read: &mut read, known: BTreeMap::new(), order: Vec::new() };
     let mut problems = Vec::new();
     for file in &patch.files {
         match file {
@@ -67,14 +67,14 @@ pub fn plan(
 }
 
 /// Files as they are while the patch is gone through.
-struct Files<'r> {
+struct PatchedFiles<'r> {
     read: &'r mut dyn FnMut(&str) -> Option<String>,
-    known: BTreeMap<String, State>,
+    known: BTreeMap<String, PatchedFileState>,
     order: Vec<String>,
 }
 
 #[derive(Clone, Default)]
-struct State {
+struct PatchedFileState {
     before: Option<String>,
     now: Option<String>,
     /// Under which name its content was before the patch.
@@ -82,45 +82,51 @@ struct State {
     tolerances: Vec<Tolerance>,
 }
 
-impl Files<'_> {
-    fn state(&mut self, path: &str) -> &mut State {
+impl PatchedFiles<'_> {
+    fn state(&mut self, path: &str) -> &mut PatchedFileState {
         if !self.known.contains_key(path) {
             self.order.push(path.to_owned());
         }
         self.known.entry(path.to_owned()).or_insert_with(|| {
             let text = (self.read)(path);
-            State {
+            PatchedFileState {
                 before: text.clone(),
                 origin: text.is_some().then(|| path.to_owned()),
                 now: text,
-                ..State::default()
+                ..PatchedFileState::default()
             }
         })
     }
 
-    fn add(&mut self, path: &str, text: &str, problems: &mut Vec<Problem>) {
+    fn add(&mut self, path: &str, text: &str, problems: &mut Vec<PatchProblem>) {
         let state = self.state(path);
         match &state.now {
-            Some(there) if !there.is_empty() => problems.push(Problem::Exists { path: path.to_owned() }),
+            Some(there) if !there.is_empty() => problems.push(PatchProblem::Exists { path: path.to_owned() }),
             _ => state.now = Some(text.to_owned()),
         }
     }
 
-    fn delete(&mut self, path: &str, problems: &mut Vec<Problem>) {
+    fn delete(&mut self, path: &str, problems: &mut Vec<PatchProblem>) {
         if self.state(path).now.take().is_none() {
-            problems.push(Problem::Missing { path: path.to_owned() });
+            problems.push(PatchProblem::Missing { path: path.to_owned() });
         }
     }
 
-    fn update(&mut self, path: &str, move_to: Option<&str>, hunks: &[Hunk], problems: &mut Vec<Problem>) {
+    fn update(
+        &mut self,
+        path: &str,
+        move_to: Option<&str>,
+        hunks: &[EnvelopeHunk],
+        problems: &mut Vec<PatchProblem>,
+    ) {
         let Some(text) = self.state(path).now.clone() else {
-            problems.push(Problem::Missing { path: path.to_owned() });
+            problems.push(PatchProblem::Missing { path: path.to_owned() });
             return;
         };
         let move_to = move_to.filter(|to| *to != path);
         let (text, tolerances) = match apply(path, &text, hunks) {
             Ok((after, _)) if after == text && move_to.is_none() => {
-                problems.push(Problem::NoChange { path: path.to_owned() });
+                problems.push(PatchProblem::NoChange { path: path.to_owned() });
                 return;
             }
             Ok(applied) => applied,
@@ -132,7 +138,7 @@ impl Files<'_> {
         if let Some(to) = move_to
             && self.state(to).now.is_some()
         {
-            problems.push(Problem::Exists { path: to.to_owned() });
+            problems.push(PatchProblem::Exists { path: to.to_owned() });
             return;
         }
         let state = self.state(path);
@@ -148,7 +154,7 @@ impl Files<'_> {
         }
     }
 
-    fn changes(self) -> Vec<FileChange> {
+    fn changes(self) -> Vec<PatchedFileChange> {
         let moved = |from: &str, to: &str| {
             let state = |path: &str| self.known.get(path);
             from != to
@@ -168,16 +174,16 @@ impl Files<'_> {
             let (path, tolerances) = (path.clone(), state.tolerances.clone());
             if let Some((from, _)) = sources.iter().find(|(_, to)| *to == path) {
                 let (from, text) = (from.clone(), state.now.clone().unwrap_or_default());
-                changes.push(FileChange::Move { from, to: path, text, tolerances });
+                changes.push(PatchedFileChange::Move { from, to: path, text, tolerances });
                 continue;
             }
             match (&state.before, &state.now) {
-                (None, Some(text)) => changes.push(FileChange::Create { path, text: text.clone() }),
+                (None, Some(text)) => changes.push(PatchedFileChange::Create { path, text: text.clone() }),
                 (Some(before), Some(text)) if before != text => {
-                    changes.push(FileChange::Update { path, text: text.clone(), tolerances });
+                    changes.push(PatchedFileChange::Update { path, text: text.clone(), tolerances });
                 }
                 (Some(_), None) if !sources.iter().any(|(from, _)| *from == path) => {
-                    changes.push(FileChange::Delete { path });
+                    changes.push(PatchedFileChange::Delete { path });
                 }
                 _ => {}
             }
@@ -187,10 +193,14 @@ impl Files<'_> {
 }
 
 /// One file's hunks applied to its text.
-fn apply(path: &str, text: &str, hunks: &[Hunk]) -> Result<(String, Vec<Tolerance>), Vec<Problem>> {
+fn apply(
+    path: &str,
+    text: &str,
+    hunks: &[EnvelopeHunk],
+) -> Result<(String, Vec<Tolerance>), Vec<PatchProblem>> {
     let file = lines::split(text);
     let style = lines::style(text);
-    let mut placed: Vec<Placed> = Vec::new();
+    let mut placed: Vec<PlacedHunk> = Vec::new();
     let mut taken: Vec<(usize, usize)> = Vec::new();
     let mut problems = Vec::new();
     for (index, hunk) in hunks.iter().enumerate().filter(|(_, hunk)| hunk.changes()) {
@@ -203,8 +213,8 @@ fn apply(path: &str, text: &str, hunks: &[Hunk]) -> Result<(String, Vec<Toleranc
             Err(fault) => {
                 let (path, hunk, of) = (path.to_owned(), index + 1, hunks.len());
                 problems.push(match fault {
-                    Fault::Mismatch(mismatch) => Problem::Hunk { path, hunk, of, mismatch },
-                    Fault::Taken => Problem::Overlap { path, hunk, of },
+                    PlacementFault::Mismatch(mismatch) => PatchProblem::Hunk { path, hunk, of, mismatch },
+                    PlacementFault::Taken => PatchProblem::Overlap { path, hunk, of },
                 });
             }
         }
@@ -214,7 +224,7 @@ fn apply(path: &str, text: &str, hunks: &[Hunk]) -> Result<(String, Vec<Toleranc
     }
     // Stable: of lines that come in at the same place, the patch's first come first.
     placed.sort_by_key(|found| (found.block.start, found.length > 0));
-    let mut result: Vec<Line<'_>> = Vec::with_capacity(file.len());
+    let mut result: Vec<TerminatedLine<'_>> = Vec::with_capacity(file.len());
     let mut done = 0;
     for found in &placed {
         result.extend_from_slice(file.get(done..found.block.start).unwrap_or_default());
@@ -229,12 +239,12 @@ fn apply(path: &str, text: &str, hunks: &[Hunk]) -> Result<(String, Vec<Toleranc
     Ok((lines::join(&result, style, ended), tolerances))
 }
 
-fn ops(hunk: &Hunk) -> Vec<Op<'_>> {
-    fn op(line: &HunkLine) -> Op<'_> {
+fn ops(hunk: &EnvelopeHunk) -> Vec<LineOp<'_>> {
+    fn op(line: &HunkLine) -> LineOp<'_> {
         match line {
-            HunkLine::Keep(_) | HunkLine::Bare(_) => Op::Keep,
-            HunkLine::Remove(_) => Op::Remove,
-            HunkLine::Add(text) => Op::Add(text),
+            HunkLine::Keep(_) | HunkLine::Bare(_) => LineOp::Keep,
+            HunkLine::Remove(_) => LineOp::Remove,
+            HunkLine::Add(text) => LineOp::Add(text),
         }
     }
     hunk.lines.iter().map(op).collect()

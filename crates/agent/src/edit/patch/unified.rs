@@ -1,20 +1,23 @@
 //! The headers of unified diffs, which models mix into their patches.
+//!
+//! Models write numbers that are wrong or none, and leave out half of a header; so places are found by their text, and
+//! nothing here counts lines. Diffs that git wrote are read by `holon_core::patch`, which does the opposite.
 
 /// The file names of a unified diff, without `a/` and `b/`; `None` for a file that is not there.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Names {
+pub(super) struct UnifiedDiffNames {
     pub(super) old: Option<String>,
     pub(super) new: Option<String>,
 }
 
 /// Reads `--- a/x` and `+++ b/x`.
-pub(super) fn names(minus: &str, plus: &str) -> Option<Names> {
+pub(super) fn names(minus: &str, plus: &str) -> Option<UnifiedDiffNames> {
     let (old, new) = (name(minus.strip_prefix("--- ")?), name(plus.strip_prefix("+++ ")?));
     let git = |name: &Option<String>, sign: &str| name.as_ref().is_none_or(|name| name.starts_with(sign));
     let short = |name: Option<String>| name.map(|name| name[2..].to_owned());
     Some(match git(&old, "a/") && git(&new, "b/") {
-        true => Names { old: short(old), new: short(new) },
-        false => Names { old, new },
+        true => UnifiedDiffNames { old: short(old), new: short(new) },
+        false => UnifiedDiffNames { old, new },
     })
 }
 
@@ -90,8 +93,10 @@ mod tests {
     #[test]
     fn names_lose_their_prefixes_together() {
         let check = |minus, plus, expect: Option<(Option<&str>, Option<&str>)>| {
-            let expect =
-                expect.map(|(old, new)| Names { old: old.map(str::to_owned), new: new.map(str::to_owned) });
+            let expect = expect.map(|(old, new)| UnifiedDiffNames {
+                old: old.map(str::to_owned),
+                new: new.map(str::to_owned),
+            });
             assert_eq!(names(minus, plus), expect, "{minus} {plus}");
         };
         check("--- a/x", "+++ b/x", Some((Some("x"), Some("x"))));

@@ -1,14 +1,14 @@
 //! What models put around a patch: prose, code fences, a shell line with a here-document.
 
 /// A line of the text that was sent, and its number.
-pub(super) type Numbered<'a> = (usize, &'a str);
+pub(super) type NumberedLine<'a> = (usize, &'a str);
 
 pub(super) const BEGIN: &str = "*** Begin Patch";
 pub(super) const END: &str = "*** End Patch";
 
 /// The lines of the patch itself; empty when there is none.
-pub(super) fn unwrap(text: &str) -> Vec<Numbered<'_>> {
-    let lines: Vec<Numbered<'_>> = text
+pub(super) fn unwrap(text: &str) -> Vec<NumberedLine<'_>> {
+    let lines: Vec<NumberedLine<'_>> = text
         .split('\n')
         .map(|line| line.strip_suffix('\r').unwrap_or(line))
         .enumerate()
@@ -40,7 +40,7 @@ fn starts_a_file(line: &str) -> bool {
 }
 
 /// Without blank lines, a fence or the end of a here-document after the last line.
-fn without_closing<'a, 'b>(mut lines: &'b [Numbered<'a>]) -> &'b [Numbered<'a>] {
+fn without_closing<'a, 'b>(mut lines: &'b [NumberedLine<'a>]) -> &'b [NumberedLine<'a>] {
     while let [before @ .., (_, last)] = lines {
         let word = last.trim();
         let closing =

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use similar::{ChangeTag, TextDiff};
 
-use crate::edit::patch::{FileChange, FilePatch, PatchError, Problem, parse, plan};
+use crate::edit::patch::{FilePatch, PatchError, PatchProblem, PatchedFileChange, parse, plan};
 use crate::edit::{Mismatch, Tolerance};
 
-fn planned(files: &[(&str, &str)], patch: &str) -> Result<Vec<FileChange>, PatchError> {
+fn planned(files: &[(&str, &str)], patch: &str) -> Result<Vec<PatchedFileChange>, PatchError> {
     let files: BTreeMap<&str, &str> = files.iter().copied().collect();
     plan(&parse(patch)?, |path| files.get(path).map(|text| (*text).to_owned()))
 }
@@ -18,7 +18,7 @@ fn update(text: &str, hunks: &str) -> Result<String, PatchError> {
     let changes =
         planned(&[("f", text)], &format!("*** Begin Patch\n*** Update File: f\n{hunks}*** End Patch\n"))?;
     match changes.as_slice() {
-        [FileChange::Update { text, .. }] => Ok(text.clone()),
+        [PatchedFileChange::Update { text, .. }] => Ok(text.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -37,15 +37,15 @@ fn files_come_go_change_and_move() {
     assert_eq!(
         changes,
         [
-            FileChange::Create { path: "new.txt".into(), text: "one\n\ntwo\n".into() },
-            FileChange::Delete { path: "old.txt".into() },
-            FileChange::Move {
+            PatchedFileChange::Create { path: "new.txt".into(), text: "one\n\ntwo\n".into() },
+            PatchedFileChange::Delete { path: "old.txt".into() },
+            PatchedFileChange::Move {
                 from: "a.txt".into(),
                 to: "b.txt".into(),
                 text: "y\n".into(),
                 tolerances: vec![]
             },
-            FileChange::Update { path: "c.txt".into(), text: "c\nd\n".into(), tolerances: vec![] },
+            PatchedFileChange::Update { path: "c.txt".into(), text: "c\nd\n".into(), tolerances: vec![] },
         ]
     );
     assert_eq!(parse(patch).unwrap().paths(), ["new.txt", "old.txt", "a.txt", "b.txt", "c.txt"]);
@@ -93,25 +93,33 @@ fn what_models_send_is_understood() {
     for (patch, expect) in [
         (
             "--- a/f\n+++ b/f\n@@ -1,1 +1,1 @@\n-a\n+b\n",
-            FileChange::Update { path: "f".into(), text: "b\n".into(), tolerances: vec![] },
+            PatchedFileChange::Update { path: "f".into(), text: "b\n".into(), tolerances: vec![] },
         ),
         (
             "diff --git a/n b/n\nnew file mode 100644\nindex 000..111\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+a\n+b\n",
-            FileChange::Create { path: "n".into(), text: "a\nb\n".into() },
+            PatchedFileChange::Create { path: "n".into(), text: "a\nb\n".into() },
         ),
-        ("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", FileChange::Delete { path: "f".into() }),
+        ("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", PatchedFileChange::Delete { path: "f".into() }),
         (
             "*** Begin Patch\n*** Add File: n\na\nb\n*** End Patch",
-            FileChange::Create { path: "n".into(), text: "a\nb\n".into() },
+            PatchedFileChange::Create { path: "n".into(), text: "a\nb\n".into() },
         ),
-        ("*** Begin Patch\n*** Delete File: f\n-a\n*** End Patch", FileChange::Delete { path: "f".into() }),
+        (
+            "*** Begin Patch\n*** Delete File: f\n-a\n*** End Patch",
+            PatchedFileChange::Delete { path: "f".into() },
+        ),
         (
             "*** Begin Patch\n*** Delete File: f\n*** Add File: f\n+b\n*** End Patch",
-            FileChange::Update { path: "f".into(), text: "b\n".into(), tolerances: vec![] },
+            PatchedFileChange::Update { path: "f".into(), text: "b\n".into(), tolerances: vec![] },
         ),
         (
             "*** Begin Patch\n*** Update File: f\n*** Move to: g\n*** End Patch",
-            FileChange::Move { from: "f".into(), to: "g".into(), text: "a\n".into(), tolerances: vec![] },
+            PatchedFileChange::Move {
+                from: "f".into(),
+                to: "g".into(),
+                text: "a\n".into(),
+                tolerances: vec![],
+            },
         ),
     ] {
         assert_eq!(planned(&[("f", "a\n")], patch).unwrap(), [expect], "{patch}");
@@ -122,7 +130,7 @@ fn what_models_send_is_understood() {
 fn one_file_may_come_up_twice() {
     let patch =
         "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** Update File: f\n@@\n-b\n+c\n*** End Patch";
-    let expect = FileChange::Update { path: "f".into(), text: "c\n".into(), tolerances: vec![] };
+    let expect = PatchedFileChange::Update { path: "f".into(), text: "c\n".into(), tolerances: vec![] };
     assert_eq!(planned(&[("f", "a\n")], patch).unwrap(), [expect]);
 }
 
@@ -136,23 +144,26 @@ fn refusals_name_file_and_hunk() {
     let said = error.to_string();
     assert!(said.starts_with("the patch was not applied, no file is changed\nf, hunk 1 of 2: the text to replace is not in the file\nNearest lines"), "{said}");
     assert!(said.contains("\nf, hunk 2 of 2: "), "{said}");
-    let check = |patch: &str, expect: Problem| {
+    let check = |patch: &str, expect: PatchProblem| {
         let found = planned(&[("f", "x\na\nx\n")], patch).unwrap_err();
         assert_eq!(found.problems, [expect], "{patch}");
     };
-    check("nothing", Problem::NoPatch);
-    check("*** Begin Patch\n*** End Patch", Problem::NoPatch);
-    check("*** Update File: g\n@@\n-a\n+b\n", Problem::Missing { path: "g".into() });
-    check("*** Delete File: g\n", Problem::Missing { path: "g".into() });
-    check("*** Add File: f\n+b\n", Problem::Exists { path: "f".into() });
-    check("*** Update File: f\n@@\n a\n", Problem::NoChange { path: "f".into() });
+    check("nothing", PatchProblem::NoPatch);
+    check("*** Begin Patch\n*** End Patch", PatchProblem::NoPatch);
+    check("*** Update File: g\n@@\n-a\n+b\n", PatchProblem::Missing { path: "g".into() });
+    check("*** Delete File: g\n", PatchProblem::Missing { path: "g".into() });
+    check("*** Add File: f\n+b\n", PatchProblem::Exists { path: "f".into() });
+    check("*** Update File: f\n@@\n a\n", PatchProblem::NoChange { path: "f".into() });
     check(
         "*** Update File: f\n@@\n-a\n+b\n@@\n-a\n+c\n",
-        Problem::Overlap { path: "f".into(), hunk: 2, of: 2 },
+        PatchProblem::Overlap { path: "f".into(), hunk: 2, of: 2 },
     );
     let mismatch = Mismatch::AmbiguousHunk { lines: vec![1, 3], more: false, tolerance: None };
-    check("*** Update File: f\n@@\n-x\n+y\n", Problem::Hunk { path: "f".into(), hunk: 1, of: 1, mismatch });
-    let line = |line, text: &str, expected| Problem::Line { line, text: text.into(), expected };
+    check(
+        "*** Update File: f\n@@\n-x\n+y\n",
+        PatchProblem::Hunk { path: "f".into(), hunk: 1, of: 1, mismatch },
+    );
+    let line = |line, text: &str, expected| PatchProblem::Line { line, text: text.into(), expected };
     check("*** Update File:\n@@\n", line(1, "*** Update File:", "the path is missing"));
     check(
         "*** Begin Patch\n*** Add File: n\n+a\nb\n",
@@ -172,7 +183,7 @@ fn refusals_name_file_and_hunk() {
 fn tolerances_are_told() {
     let patch = "*** Begin Patch\n*** Update File: f\n@@\n a\n-b\n+c\n*** End Patch";
     let changes = planned(&[("f", "a \n  z\nb\n  a\n  b\n")], patch).unwrap();
-    let expect = FileChange::Update {
+    let expect = PatchedFileChange::Update {
         path: "f".into(),
         text: "a \n  z\nb\n  a\n  c\n".into(),
         tolerances: vec![Tolerance::Indentation],
@@ -215,7 +226,7 @@ proptest! {
         // Numbers say where a hunk is that would fit elsewhere too.
         let patch = diff(&old, &new, context, true);
         let changes = planned(&[("f", &old)], &patch).map_err(|error| TestCaseError::fail(format!("{patch}\n{error}")))?;
-        prop_assert_eq!(changes, [FileChange::Update { path: "f".into(), text: new, tolerances: vec![] }], "{}", patch);
+        prop_assert_eq!(changes, [PatchedFileChange::Update { path: "f".into(), text: new, tolerances: vec![] }], "{}", patch);
     }
 
     #[test]
@@ -233,7 +244,7 @@ proptest! {
         prop_assume!(old != new && !new.is_empty());
         let patch = diff(&text(&old), &text(&new), 3, false);
         let changes = planned(&[("f", &text(&old))], &patch).map_err(|error| TestCaseError::fail(format!("{patch}\n{error}")))?;
-        prop_assert_eq!(changes, [FileChange::Update { path: "f".into(), text: text(&new), tolerances: vec![] }], "{}", patch);
+        prop_assert_eq!(changes, [PatchedFileChange::Update { path: "f".into(), text: text(&new), tolerances: vec![] }], "{}", patch);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use crate::edit::lines::split;
-use crate::edit::{Mismatch, Place, Tolerance, replace};
+use crate::edit::{EditedLineRange, Mismatch, Tolerance, replace};
 
 fn check(text: &str, old: &str, new: &str, how: Option<Tolerance>, expect: &str) {
     match replace(text, old, new, false) {
@@ -154,8 +154,8 @@ fn many_places_are_listed_up_to_a_limit() {
 fn every_place_on_request() {
     let replaced = replace("x\ny\nx x\n", "x", "z\nz", true).unwrap();
     assert_eq!(replaced.text, "z\nz\ny\nz\nz z\nz\n");
-    assert_eq!(replaced.places[0], Place { first: 1, last: 2 });
-    assert_eq!(replaced.places[1], Place { first: 4, last: 5 });
+    assert_eq!(replaced.places[0], EditedLineRange { first: 1, last: 2 });
+    assert_eq!(replaced.places[1], EditedLineRange { first: 4, last: 5 });
     let replaced = replace("\tx\n  x\ny\n", "x \n", "z\n", true).unwrap();
     assert_eq!((replaced.text.as_str(), replaced.tolerance), ("\tz\n  z\ny\n", Some(Tolerance::Indentation)));
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::super::Problem;
+use super::super::ArtifactProblem;
 use super::resolve;
 
 /// More than these help nobody.
@@ -15,28 +15,32 @@ const MAX_DEPTH: usize = 256;
 /// How many schemas are tried before it is given up: references can multiply.
 const MAX_STEPS: usize = 2_000_000;
 
-pub(super) fn problems(root: &Value, patterns: &BTreeMap<String, Regex>, value: &Value) -> Vec<Problem> {
-    let mut checker = Checker { root, patterns, problems: Vec::new(), steps: 0, gave_up: false };
+pub(super) fn problems(
+    root: &Value,
+    patterns: &BTreeMap<String, Regex>,
+    value: &Value,
+) -> Vec<ArtifactProblem> {
+    let mut checker = SchemaChecker { root, patterns, problems: Vec::new(), steps: 0, gave_up: false };
     checker.check(root, value, &mut String::new(), 0);
     if checker.gave_up {
         let message = "checking it against its schema takes too long or never ends; make the schema simpler";
-        return vec![Problem::new("", message)];
+        return vec![ArtifactProblem::new("", message)];
     }
     checker.problems
 }
 
-struct Checker<'a> {
+struct SchemaChecker<'a> {
     root: &'a Value,
     patterns: &'a BTreeMap<String, Regex>,
-    problems: Vec<Problem>,
+    problems: Vec<ArtifactProblem>,
     steps: usize,
     gave_up: bool,
 }
 
-impl Checker<'_> {
+impl SchemaChecker<'_> {
     fn report(&mut self, place: &str, message: impl Into<String>) {
         if self.problems.len() < MOST_PROBLEMS {
-            self.problems.push(Problem::new(place, message));
+            self.problems.push(ArtifactProblem::new(place, message));
         }
     }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
-use super::Problem;
+use super::ArtifactProblem;
 
 /// The largest schema that is read, in bytes.
 pub const MAX_SCHEMA_BYTES: usize = 256 * 1024;
@@ -46,7 +46,7 @@ impl ArtifactSchema {
     }
 
     /// What is wrong with a value, at most [`check::MOST_PROBLEMS`] of it; nothing when it satisfies the schema.
-    pub fn problems(&self, value: &Value) -> Vec<Problem> {
+    pub fn problems(&self, value: &Value) -> Vec<ArtifactProblem> {
         check::problems(&self.root, &self.patterns, value)
     }
 }

@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 64;
 const MAX_PATTERN: usize = 1 << 20;
 
 /// What a keyword's value is made of.
-enum Form {
+enum KeywordForm {
     /// Says nothing about a value: notes for people.
     Note,
     /// One schema.
@@ -47,66 +47,66 @@ enum Form {
 }
 
 /// Every keyword that is checked, or that says nothing.
-const KEYWORDS: &[(&str, Form)] = &[
-    ("$comment", Form::Note),
-    ("$defs", Form::Named),
-    ("$id", Form::Note),
-    ("$ref", Form::Reference),
-    ("$schema", Form::Note),
-    ("additionalProperties", Form::Schema),
-    ("allOf", Form::Schemas),
-    ("anyOf", Form::Schemas),
-    ("const", Form::Any),
-    ("contains", Form::Schema),
-    ("default", Form::Note),
-    ("definitions", Form::Named),
-    ("dependentRequired", Form::TextsByName),
-    ("deprecated", Form::Note),
-    ("description", Form::Note),
-    ("else", Form::Schema),
-    ("enum", Form::List),
-    ("examples", Form::Note),
-    ("exclusiveMaximum", Form::Number),
-    ("exclusiveMinimum", Form::Number),
+const KEYWORDS: &[(&str, KeywordForm)] = &[
+    ("$comment", KeywordForm::Note),
+    ("$defs", KeywordForm::Named),
+    ("$id", KeywordForm::Note),
+    ("$ref", KeywordForm::Reference),
+    ("$schema", KeywordForm::Note),
+    ("additionalProperties", KeywordForm::Schema),
+    ("allOf", KeywordForm::Schemas),
+    ("anyOf", KeywordForm::Schemas),
+    ("const", KeywordForm::Any),
+    ("contains", KeywordForm::Schema),
+    ("default", KeywordForm::Note),
+    ("definitions", KeywordForm::Named),
+    ("dependentRequired", KeywordForm::TextsByName),
+    ("deprecated", KeywordForm::Note),
+    ("description", KeywordForm::Note),
+    ("else", KeywordForm::Schema),
+    ("enum", KeywordForm::List),
+    ("examples", KeywordForm::Note),
+    ("exclusiveMaximum", KeywordForm::Number),
+    ("exclusiveMinimum", KeywordForm::Number),
     // A note in draft 2020-12: whoever wants it checked writes a pattern.
-    ("format", Form::Note),
-    ("if", Form::Schema),
-    ("items", Form::Schema),
-    ("maxItems", Form::Count),
-    ("maxLength", Form::Count),
-    ("maxProperties", Form::Count),
-    ("maximum", Form::Number),
-    ("minItems", Form::Count),
-    ("minLength", Form::Count),
-    ("minProperties", Form::Count),
-    ("minimum", Form::Number),
-    ("multipleOf", Form::Number),
-    ("not", Form::Schema),
-    ("oneOf", Form::Schemas),
-    ("pattern", Form::Pattern),
-    ("patternProperties", Form::ByPattern),
-    ("prefixItems", Form::Schemas),
-    ("properties", Form::Named),
-    ("propertyNames", Form::Schema),
-    ("readOnly", Form::Note),
-    ("required", Form::Texts),
-    ("then", Form::Schema),
-    ("title", Form::Note),
-    ("type", Form::Types),
-    ("uniqueItems", Form::Flag),
-    ("writeOnly", Form::Note),
+    ("format", KeywordForm::Note),
+    ("if", KeywordForm::Schema),
+    ("items", KeywordForm::Schema),
+    ("maxItems", KeywordForm::Count),
+    ("maxLength", KeywordForm::Count),
+    ("maxProperties", KeywordForm::Count),
+    ("maximum", KeywordForm::Number),
+    ("minItems", KeywordForm::Count),
+    ("minLength", KeywordForm::Count),
+    ("minProperties", KeywordForm::Count),
+    ("minimum", KeywordForm::Number),
+    ("multipleOf", KeywordForm::Number),
+    ("not", KeywordForm::Schema),
+    ("oneOf", KeywordForm::Schemas),
+    ("pattern", KeywordForm::Pattern),
+    ("patternProperties", KeywordForm::ByPattern),
+    ("prefixItems", KeywordForm::Schemas),
+    ("properties", KeywordForm::Named),
+    ("propertyNames", KeywordForm::Schema),
+    ("readOnly", KeywordForm::Note),
+    ("required", KeywordForm::Texts),
+    ("then", KeywordForm::Schema),
+    ("title", KeywordForm::Note),
+    ("type", KeywordForm::Types),
+    ("uniqueItems", KeywordForm::Flag),
+    ("writeOnly", KeywordForm::Note),
 ];
 
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// The patterns of a schema, compiled; an error names the first thing that cannot be checked.
 pub(super) fn patterns(root: &Value) -> Result<BTreeMap<String, Regex>, SchemaError> {
-    let mut reader = Reader { root, patterns: BTreeMap::new() };
+    let mut reader = SchemaReader { root, patterns: BTreeMap::new() };
     reader.schema(root, "#", 0)?;
     Ok(reader.patterns)
 }
 
-struct Reader<'a> {
+struct SchemaReader<'a> {
     root: &'a Value,
     patterns: BTreeMap<String, Regex>,
 }
@@ -115,7 +115,7 @@ fn wrong(place: &str, message: impl Into<String>) -> SchemaError {
     SchemaError { place: place.to_owned(), message: message.into() }
 }
 
-impl Reader<'_> {
+impl SchemaReader<'_> {
     fn schema(&mut self, schema: &Value, place: &str, depth: usize) -> Result<(), SchemaError> {
         if depth > MAX_DEPTH {
             return Err(wrong(place, format!("is nested more than {MAX_DEPTH} deep")));
@@ -135,28 +135,34 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn keyword(&mut self, form: &Form, value: &Value, place: &str, depth: usize) -> Result<(), SchemaError> {
+    fn keyword(
+        &mut self,
+        form: &KeywordForm,
+        value: &Value,
+        place: &str,
+        depth: usize,
+    ) -> Result<(), SchemaError> {
         let need = |what: &str| wrong(place, format!("must be {what}"));
         let below = |key: &str| format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"));
         match form {
-            Form::Note | Form::Any => {}
-            Form::Schema => self.schema(value, place, depth + 1)?,
-            Form::Schemas => {
+            KeywordForm::Note | KeywordForm::Any => {}
+            KeywordForm::Schema => self.schema(value, place, depth + 1)?,
+            KeywordForm::Schemas => {
                 let list = value.as_array().filter(|list| !list.is_empty());
                 for (at, inner) in list.ok_or_else(|| need("a list of schemas"))?.iter().enumerate() {
                     self.schema(inner, &below(&at.to_string()), depth + 1)?;
                 }
             }
-            Form::Named | Form::ByPattern => {
+            KeywordForm::Named | KeywordForm::ByPattern => {
                 for (name, inner) in value.as_object().ok_or_else(|| need("an object of schemas"))? {
-                    if matches!(form, Form::ByPattern) {
+                    if matches!(form, KeywordForm::ByPattern) {
                         self.pattern(name, &below(name))?;
                     }
                     self.schema(inner, &below(name), depth + 1)?;
                 }
             }
-            Form::Pattern => self.pattern(value.as_str().ok_or_else(|| need("a text"))?, place)?,
-            Form::Reference => {
+            KeywordForm::Pattern => self.pattern(value.as_str().ok_or_else(|| need("a text"))?, place)?,
+            KeywordForm::Reference => {
                 let to = value.as_str().ok_or_else(|| need("a text"))?;
                 if resolve(self.root, to).is_none() {
                     let message = format!(
@@ -165,19 +171,27 @@ impl Reader<'_> {
                     return Err(wrong(place, message));
                 }
             }
-            Form::Count => drop(value.as_u64().ok_or_else(|| need("a whole number that is not negative"))?),
-            Form::Number if place.ends_with("/multipleOf") && value.as_f64().is_none_or(|n| n <= 0.0) => {
+            KeywordForm::Count => {
+                if value.as_u64().is_none() {
+                    return Err(need("a whole number that is not negative"));
+                }
+            }
+            KeywordForm::Number
+                if place.ends_with("/multipleOf") && value.as_f64().is_none_or(|n| n <= 0.0) =>
+            {
                 return Err(need("a number above zero"));
             }
-            Form::Number => drop(value.as_f64().ok_or_else(|| need("a number"))?),
-            Form::Texts => texts(value).ok_or_else(|| need("a list of texts"))?,
-            Form::TextsByName => {
+            KeywordForm::Number => drop(value.as_f64().ok_or_else(|| need("a number"))?),
+            KeywordForm::Texts => texts(value).ok_or_else(|| need("a list of texts"))?,
+            KeywordForm::TextsByName => {
                 let lists = value.as_object().ok_or_else(|| need("an object of lists of texts"))?;
                 lists.values().try_for_each(texts).ok_or_else(|| need("an object of lists of texts"))?;
             }
-            Form::Types => types(value).ok_or_else(|| need(&format!("one of {}", TYPES.join(", "))))?,
-            Form::List => drop(value.as_array().ok_or_else(|| need("a list"))?),
-            Form::Flag => drop(value.as_bool().ok_or_else(|| need("true or false"))?),
+            KeywordForm::Types => {
+                types(value).ok_or_else(|| need(&format!("one of {}", TYPES.join(", "))))?
+            }
+            KeywordForm::List => drop(value.as_array().ok_or_else(|| need("a list"))?),
+            KeywordForm::Flag => drop(value.as_bool().ok_or_else(|| need("true or false"))?),
         }
         Ok(())
     }

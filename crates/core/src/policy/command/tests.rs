@@ -169,7 +169,7 @@ proptest! {
         inner in pattern(), outer in pattern(), words in prop::collection::vec("[ab]{1,3}", 1..5)
     ) {
         if pattern_within(&inner, &outer) {
-            let command = SimpleCommand { assignments: vec![], words: words.into_iter().map(Word::Literal).collect() };
+            let command = SimpleCommand { assignments: vec![], words: words.into_iter().map(ShellWord::Literal).collect() };
             prop_assert!(!allows(&inner, &command) || allows(&outer, &command), "{} in {}: {}", inner, outer, command);
         }
     }

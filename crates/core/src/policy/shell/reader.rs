@@ -1,23 +1,23 @@
 //! Lists, pipelines, compound commands and redirections: the recursive reader behind [`super::split`].
 
-use super::{SimpleCommand, Unparsable, Word};
+use super::{ShellWord, SimpleCommand, UnparsableLine};
 
 pub(super) const MAX_DEPTH: usize = 24;
 
-pub(super) type Read<T> = Result<T, Unparsable>;
+pub(super) type ShellResult<T> = Result<T, UnparsableLine>;
 
-pub(super) fn read(line: &str) -> Read<Vec<SimpleCommand>> {
+pub(super) fn read(line: &str) -> ShellResult<Vec<SimpleCommand>> {
     read_nested(line, 0)
 }
 
-pub(super) fn read_nested(line: &str, depth: usize) -> Read<Vec<SimpleCommand>> {
+pub(super) fn read_nested(line: &str, depth: usize) -> ShellResult<Vec<SimpleCommand>> {
     let mut reader =
-        Reader { text: line.chars().collect(), at: 0, depth, found: Vec::new(), heredocs: Vec::new() };
+        ShellReader { text: line.chars().collect(), at: 0, depth, found: Vec::new(), heredocs: Vec::new() };
     reader.list(None)?;
     Ok(reader.found)
 }
 
-pub(super) struct Reader {
+pub(super) struct ShellReader {
     pub(super) text: Vec<char>,
     pub(super) at: usize,
     pub(super) depth: usize,
@@ -33,7 +33,7 @@ pub(super) struct Heredoc {
 }
 
 /// A word with what the shell would still see of its quoting.
-pub(super) struct Token {
+pub(super) struct ShellToken {
     pub(super) text: String,
     pub(super) dynamic: bool,
     /// No character was quoted, so it can be a reserved word.
@@ -44,19 +44,19 @@ pub(super) struct Token {
 
 /// The command being collected.
 #[derive(Default)]
-struct Current {
+struct OpenCommand {
     command: SimpleCommand,
     /// A compound command just ended; only redirections may follow.
     closed: bool,
 }
 
-impl Current {
+impl OpenCommand {
     fn is_empty(&self) -> bool {
         self.command.words.is_empty() && self.command.assignments.is_empty()
     }
 }
 
-impl Reader {
+impl ShellReader {
     pub(super) fn peek(&self) -> Option<char> {
         self.text.get(self.at).copied()
     }
@@ -71,9 +71,9 @@ impl Reader {
         hit
     }
 
-    pub(super) fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+    pub(super) fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> ShellResult<T>) -> ShellResult<T> {
         if self.depth >= MAX_DEPTH {
-            return Err(Unparsable("the line is nested too deeply"));
+            return Err(UnparsableLine("the line is nested too deeply"));
         }
         self.depth += 1;
         let result = inner(self);
@@ -81,7 +81,7 @@ impl Reader {
         result
     }
 
-    fn flush(&mut self, current: &mut Current) {
+    fn flush(&mut self, current: &mut OpenCommand) {
         let done = std::mem::take(current);
         if !done.is_empty() {
             self.found.push(done.command);
@@ -104,13 +104,13 @@ impl Reader {
     }
 
     /// Reads commands up to the end, or up to `until`.
-    pub(super) fn list(&mut self, until: Option<char>) -> Read<()> {
-        let mut current = Current::default();
+    pub(super) fn list(&mut self, until: Option<char>) -> ShellResult<()> {
+        let mut current = OpenCommand::default();
         loop {
             self.blanks();
             let Some(c) = self.peek() else {
                 if until.is_some() {
-                    return Err(Unparsable("a bracket is not closed"));
+                    return Err(UnparsableLine("a bracket is not closed"));
                 }
                 self.flush(&mut current);
                 return Ok(());
@@ -121,7 +121,7 @@ impl Reader {
                     self.flush(&mut current);
                     return Ok(());
                 }
-                ')' => return Err(Unparsable("a bracket closes nothing")),
+                ')' => return Err(UnparsableLine("a bracket closes nothing")),
                 '\n' => {
                     self.at += 1;
                     self.flush(&mut current);
@@ -131,7 +131,7 @@ impl Reader {
                 ';' | '&' | '|' => {
                     self.at += 1;
                     if c == ';' && self.peek() == Some(';') {
-                        return Err(Unparsable("`;;` is not understood"));
+                        return Err(UnparsableLine("`;;` is not understood"));
                     }
                     self.flush(&mut current);
                 }
@@ -139,7 +139,7 @@ impl Reader {
                 '<' | '>' if self.ahead(1) == Some('(') => {
                     self.at += 2;
                     self.deeper(|r| r.list(Some(')')))?;
-                    current.command.words.push(Word::Dynamic);
+                    current.command.words.push(ShellWord::Dynamic);
                 }
                 '<' | '>' => self.redirection()?,
                 _ if self.at_descriptor() => self.redirection()?,
@@ -151,13 +151,13 @@ impl Reader {
         }
     }
 
-    fn subshell(&mut self, current: &mut Current) -> Read<()> {
+    fn subshell(&mut self, current: &mut OpenCommand) -> ShellResult<()> {
         if !current.is_empty() || current.closed {
-            return Err(Unparsable("functions and arrays are not understood"));
+            return Err(UnparsableLine("functions and arrays are not understood"));
         }
         self.at += 1;
         if self.peek() == Some('(') {
-            return Err(Unparsable("`((` is not understood"));
+            return Err(UnparsableLine("`((` is not understood"));
         }
         self.deeper(|r| r.list(Some(')')))?;
         current.closed = true;
@@ -165,7 +165,7 @@ impl Reader {
     }
 
     /// Puts a word where it belongs: reserved, assignment, or argument.
-    fn take(&mut self, token: Token, current: &mut Current) -> Read<()> {
+    fn take(&mut self, token: ShellToken, current: &mut OpenCommand) -> ShellResult<()> {
         if current.is_empty() && token.bare && !token.dynamic {
             match token.text.as_str() {
                 "if" | "then" | "elif" | "else" | "while" | "until" | "do" | "{" | "!" => {
@@ -186,20 +186,24 @@ impl Reader {
                     return self.test_brackets();
                 }
                 "case" | "esac" | "select" | "function" | "coproc" => {
-                    return Err(Unparsable("this compound command is not understood"));
+                    return Err(UnparsableLine("this compound command is not understood"));
                 }
                 _ => {}
             }
         }
         if current.closed {
-            return Err(Unparsable("a word follows a compound command"));
+            return Err(UnparsableLine("a word follows a compound command"));
         }
         if let (true, Some(length)) = (current.command.words.is_empty(), token.assigns) {
             let name: String = token.text.chars().take(length).collect();
             current.command.assignments.push(name);
             return Ok(());
         }
-        current.command.words.push(if token.dynamic { Word::Dynamic } else { Word::Literal(token.text) });
+        current.command.words.push(if token.dynamic {
+            ShellWord::Dynamic
+        } else {
+            ShellWord::Literal(token.text)
+        });
         Ok(())
     }
 
@@ -215,16 +219,16 @@ impl Reader {
     }
 
     /// `for NAME [in WORD…]`, up to the separator before `do`.
-    fn for_header(&mut self) -> Read<()> {
+    fn for_header(&mut self) -> ShellResult<()> {
         self.blanks();
         if self.peek() == Some('(') {
-            return Err(Unparsable("`for ((` is not understood"));
+            return Err(UnparsableLine("`for ((` is not understood"));
         }
         self.word()?;
         self.blanks();
         while !matches!(self.peek(), None | Some(';' | '\n')) {
             if matches!(self.peek(), Some('&' | '|' | '(' | ')' | '<' | '>')) {
-                return Err(Unparsable("this `for` is not understood"));
+                return Err(UnparsableLine("this `for` is not understood"));
             }
             self.word()?;
             self.blanks();
@@ -233,11 +237,11 @@ impl Reader {
     }
 
     /// `[[ … ]]`: nothing runs but what is substituted inside.
-    fn test_brackets(&mut self) -> Read<()> {
+    fn test_brackets(&mut self) -> ShellResult<()> {
         loop {
             self.blanks();
             match self.peek() {
-                None => return Err(Unparsable("`[[` is not closed")),
+                None => return Err(UnparsableLine("`[[` is not closed")),
                 Some('\n' | '&' | '|' | '<' | '>' | '(' | ')' | ';') => self.at += 1,
                 Some(_) => {
                     let token = self.word()?;
@@ -255,7 +259,7 @@ impl Reader {
         digits > 0 && matches!(self.ahead(digits), Some('<' | '>'))
     }
 
-    fn redirection(&mut self) -> Read<()> {
+    fn redirection(&mut self) -> ShellResult<()> {
         while self.peek().is_some_and(|c| c.is_ascii_digit() || c == '&') {
             self.at += 1;
         }
@@ -270,7 +274,7 @@ impl Reader {
         let strip_tabs = operator == "<<" && self.eat('-');
         self.blanks();
         if matches!(self.peek(), None | Some('\n' | ';' | ')')) {
-            return Err(Unparsable("a redirection has no target"));
+            return Err(UnparsableLine("a redirection has no target"));
         }
         if matches!(self.peek(), Some('<' | '>')) && self.ahead(1) == Some('(') {
             self.at += 2;
@@ -280,19 +284,19 @@ impl Reader {
             "<<" => {
                 let token = self.word()?;
                 if token.dynamic {
-                    return Err(Unparsable("the end of a here-document is not plain text"));
+                    return Err(UnparsableLine("the end of a here-document is not plain text"));
                 }
                 self.heredocs.push(Heredoc { end: token.text, quoted: !token.bare, strip_tabs });
             }
             "<" | ">" | ">>" | ">|" | "<>" | "<&" | ">&" | "<<<" => {
                 self.word()?;
             }
-            _ => return Err(Unparsable("a redirection is not understood")),
+            _ => return Err(UnparsableLine("a redirection is not understood")),
         }
         Ok(())
     }
 
-    fn heredoc_bodies(&mut self) -> Read<()> {
+    fn heredoc_bodies(&mut self) -> ShellResult<()> {
         for heredoc in std::mem::take(&mut self.heredocs) {
             let mut body = String::new();
             loop {

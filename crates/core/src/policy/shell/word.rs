@@ -1,11 +1,11 @@
 //! Words: quoting and expansions, with what they would run collected on the way.
 
-use super::Unparsable;
-use super::reader::{MAX_DEPTH, Read, Reader, Token, read_nested};
+use super::UnparsableLine;
+use super::reader::{MAX_DEPTH, ShellReader, ShellResult, ShellToken, read_nested};
 
-impl Reader {
+impl ShellReader {
     /// Collects what expansions inside a here-document would run.
-    pub(super) fn expansions_of(&mut self, body: &str) -> Read<()> {
+    pub(super) fn expansions_of(&mut self, body: &str) -> ShellResult<()> {
         let mut inner = Self {
             text: body.chars().collect(),
             at: 0,
@@ -28,8 +28,8 @@ impl Reader {
     }
 
     /// Reads one word; what it substitutes is collected on the way.
-    pub(super) fn word(&mut self) -> Read<Token> {
-        let mut token = Token { text: String::new(), dynamic: false, bare: true, assigns: None };
+    pub(super) fn word(&mut self) -> ShellResult<ShellToken> {
+        let mut token = ShellToken { text: String::new(), dynamic: false, bare: true, assigns: None };
         let start = self.at;
         let mut braces = false;
         while let Some(c) = self.peek() {
@@ -41,7 +41,7 @@ impl Reader {
                     match self.peek() {
                         Some('\n') => {}
                         Some(next) => token.text.push(next),
-                        None => return Err(Unparsable("the line ends in a backslash")),
+                        None => return Err(UnparsableLine("the line ends in a backslash")),
                     }
                     self.at += 1;
                 }
@@ -91,12 +91,12 @@ impl Reader {
             }
         }
         if self.at == start {
-            return Err(Unparsable("a word is missing"));
+            return Err(UnparsableLine("a word is missing"));
         }
         Ok(token)
     }
 
-    fn single_quotes(&mut self, into: &mut String) -> Read<()> {
+    fn single_quotes(&mut self, into: &mut String) -> ShellResult<()> {
         self.at += 1;
         while let Some(c) = self.peek() {
             self.at += 1;
@@ -105,11 +105,11 @@ impl Reader {
             }
             into.push(c);
         }
-        Err(Unparsable("a quote is not closed"))
+        Err(UnparsableLine("a quote is not closed"))
     }
 
     /// Returns whether anything inside is only known at run time.
-    fn double_quotes(&mut self, into: &mut String) -> Read<bool> {
+    fn double_quotes(&mut self, into: &mut String) -> ShellResult<bool> {
         self.at += 1;
         let mut dynamic = false;
         while let Some(c) = self.peek() {
@@ -148,11 +148,11 @@ impl Reader {
                 }
             }
         }
-        Err(Unparsable("a quote is not closed"))
+        Err(UnparsableLine("a quote is not closed"))
     }
 
     /// Reads an expansion; false when the dollar sign stands for itself.
-    fn dollar(&mut self) -> Read<bool> {
+    fn dollar(&mut self) -> ShellResult<bool> {
         self.at += 1;
         match self.peek() {
             Some('(') if self.ahead(1) == Some('(') => {
@@ -183,7 +183,7 @@ impl Reader {
     }
 
     /// `$(( … ))`, which runs nothing but what is substituted inside.
-    fn arithmetic(&mut self) -> Read<()> {
+    fn arithmetic(&mut self) -> ShellResult<()> {
         let mut open = 0;
         while let Some(c) = self.peek() {
             match c {
@@ -207,13 +207,13 @@ impl Reader {
             }
             self.at += 1;
         }
-        Err(Unparsable("this arithmetic is not understood"))
+        Err(UnparsableLine("this arithmetic is not understood"))
     }
 
     /// `${ … }`
-    fn parameter(&mut self) -> Read<()> {
+    fn parameter(&mut self) -> ShellResult<()> {
         if self.peek().is_none_or(|c| c.is_whitespace() || c == '|') {
-            return Err(Unparsable("this expansion is not understood"));
+            return Err(UnparsableLine("this expansion is not understood"));
         }
         while let Some(c) = self.peek() {
             match c {
@@ -233,10 +233,10 @@ impl Reader {
                 _ => self.at += 1,
             }
         }
-        Err(Unparsable("an expansion is not closed"))
+        Err(UnparsableLine("an expansion is not closed"))
     }
 
-    fn ansi_quotes(&mut self) -> Read<()> {
+    fn ansi_quotes(&mut self) -> ShellResult<()> {
         self.at += 1;
         while let Some(c) = self.peek() {
             match c {
@@ -248,10 +248,10 @@ impl Reader {
                 _ => self.at += 1,
             }
         }
-        Err(Unparsable("a quote is not closed"))
+        Err(UnparsableLine("a quote is not closed"))
     }
 
-    fn backtick(&mut self) -> Read<()> {
+    fn backtick(&mut self) -> ShellResult<()> {
         self.at += 1;
         let mut inner = String::new();
         while let Some(c) = self.peek() {
@@ -260,7 +260,7 @@ impl Reader {
                 '`' => {
                     let depth = self.depth + 1;
                     if depth > MAX_DEPTH {
-                        return Err(Unparsable("the line is nested too deeply"));
+                        return Err(UnparsableLine("the line is nested too deeply"));
                     }
                     let mut commands = read_nested(&inner, depth)?;
                     self.found.append(&mut commands);
@@ -277,7 +277,7 @@ impl Reader {
                 _ => inner.push(c),
             }
         }
-        Err(Unparsable("a backtick is not closed"))
+        Err(UnparsableLine("a backtick is not closed"))
     }
 }
 

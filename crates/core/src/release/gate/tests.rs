@@ -1,14 +1,14 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::manifest::{Artifact, Breach, ErrorInfo, Manifest};
+use crate::manifest::{ArtifactRecord, ErrorInfo, Manifest, SandboxBreach};
 use crate::release::record::ReleaseTarget::{Apply, AutoApply, ChatApply, Commit, Publish, PublishDraft};
-use crate::{RunId, Status};
+use crate::{RunId, RunStatus};
 
 const ALL: [ReleaseTarget; 6] = ReleaseTarget::ALL;
 const NONE: [ReleaseTarget; 0] = [];
 
-fn ended(outcome: Outcome) -> ReleaseRecord {
-    let why = (outcome != Outcome::Success).then(|| "because".to_owned());
+fn ended(outcome: RunOutcome) -> ReleaseRecord {
+    let why = (outcome != RunOutcome::Success).then(|| "because".to_owned());
     ReleaseRecord {
         run: "r".into(),
         ending: RunEnding::Ended { outcome, why },
@@ -18,7 +18,7 @@ fn ended(outcome: Outcome) -> ReleaseRecord {
 }
 
 fn good() -> ReleaseRecord {
-    ended(Outcome::Success)
+    ended(RunOutcome::Success)
 }
 
 fn with(change: impl FnOnce(&mut ReleaseRecord)) -> ReleaseRecord {
@@ -33,8 +33,8 @@ fn part_of(whole: ReleaseRecord) -> ReleaseRecord {
     })
 }
 
-fn block() -> Option<Decision> {
-    Some(Decision::Block { reason: "harm".into() })
+fn block() -> Option<ModeDecision> {
+    Some(ModeDecision::Block { reason: "harm".into() })
 }
 
 fn word(of: &str, to: ReleaseTarget) -> ReleaseOverride {
@@ -65,16 +65,16 @@ fn table() -> Vec<(&'static str, ReleaseRecord, &'static str, Vec<ReleaseTarget>
     vec![
         ("a success", good(), "", NONE.to_vec()),
         ("running", with(|r| r.ending = RunEnding::Unfinished), "unfinished", ALL.to_vec()),
-        ("failed", ended(Outcome::Failure), "failed", ALL.to_vec()),
+        ("failed", ended(RunOutcome::Failure), "failed", ALL.to_vec()),
         (
             "a check failed",
-            ReleaseRecord { failed_checks: vec!["make".into()], ..ended(Outcome::Failure) },
+            ReleaseRecord { failed_checks: vec!["make".into()], ..ended(RunOutcome::Failure) },
             "checks_failed",
             ALL.to_vec(),
         ),
         (
             "stopped for a person with a check red",
-            ReleaseRecord { failed_checks: vec!["make".into()], ..ended(Outcome::NeedsHuman) },
+            ReleaseRecord { failed_checks: vec!["make".into()], ..ended(RunOutcome::NeedsHuman) },
             "checks_failed",
             ALL.to_vec(),
         ),
@@ -88,17 +88,17 @@ fn table() -> Vec<(&'static str, ReleaseRecord, &'static str, Vec<ReleaseTarget>
         ("the assessment blocks", with(|r| r.assessment = block()), "assessment_blocked", ALL.to_vec()),
         (
             "the assessment escalates",
-            with(|r| r.assessment = Some(Decision::Escalate { reason: "?".into() })),
+            with(|r| r.assessment = Some(ModeDecision::Escalate { reason: "?".into() })),
             "assessment_blocked",
             ALL.to_vec(),
         ),
-        ("the assessment approves", with(|r| r.assessment = Some(Decision::Approve)), "", NONE.to_vec()),
+        ("the assessment approves", with(|r| r.assessment = Some(ModeDecision::Approve)), "", NONE.to_vec()),
         ("the review blocks", with(|r| r.review = block()), "review_blocked", ALL.to_vec()),
         ("a credential", with(|r| r.credentials = vec!["a:1".into()]), "credential", ALL.to_vec()),
         ("withheld", with(|r| r.patch = PatchState::Withheld), "withheld", patch_targets.clone()),
         ("no patch", with(|r| r.patch = PatchState::Absent), "no_patch", patch_targets),
-        ("needs a person", ended(Outcome::NeedsHuman), "needs_person", vec![AutoApply, Publish]),
-        ("sensitive", sensitive(ended(Outcome::NeedsHuman)), "sensitive", ALL.to_vec()),
+        ("needs a person", ended(RunOutcome::NeedsHuman), "needs_person", vec![AutoApply, Publish]),
+        ("sensitive", sensitive(ended(RunOutcome::NeedsHuman)), "sensitive", ALL.to_vec()),
         (
             "sensitive in a chat",
             sensitive(with(|r| r.ending = RunEnding::Unjudged)),
@@ -114,7 +114,7 @@ fn table() -> Vec<(&'static str, ReleaseRecord, &'static str, Vec<ReleaseTarget>
             "whole_unfinished",
             ALL.to_vec(),
         ),
-        ("part of a failure", part_of(ended(Outcome::Failure)), "whole_failed", ALL.to_vec()),
+        ("part of a failure", part_of(ended(RunOutcome::Failure)), "whole_failed", ALL.to_vec()),
         ("part of a breach", part_of(with(|r| r.breaches = vec!["x".into()])), "whole_failed", ALL.to_vec()),
         (
             "part of something blocked",
@@ -124,13 +124,13 @@ fn table() -> Vec<(&'static str, ReleaseRecord, &'static str, Vec<ReleaseTarget>
         ),
         (
             "part of something that waits and handed nothing over",
-            part_of(ReleaseRecord { patch: PatchState::Withheld, ..ended(Outcome::NeedsHuman) }),
+            part_of(ReleaseRecord { patch: PatchState::Withheld, ..ended(RunOutcome::NeedsHuman) }),
             "whole_blocked",
             ALL.to_vec(),
         ),
         (
             "part of something that waits and handed its patch over",
-            part_of(ended(Outcome::NeedsHuman)),
+            part_of(ended(RunOutcome::NeedsHuman)),
             "whole_blocked",
             vec![AutoApply, Publish],
         ),
@@ -191,7 +191,7 @@ fn inv_17_only_a_named_person_with_a_reason_overrides_and_only_what_they_named_w
 #[test]
 fn inv_17_overriding_one_reason_leaves_the_others() {
     let mut record = part_of(with(|r| r.assessment = block()));
-    record.ending = RunEnding::Ended { outcome: Outcome::NeedsHuman, why: None };
+    record.ending = RunEnding::Ended { outcome: RunOutcome::NeedsHuman, why: None };
     record.sensitive = vec!["AGENTS.md".into()];
     assert_eq!(codes(&record, Apply), ["sensitive", "whole_blocked"]);
     record.overrides = vec![word("sensitive", Apply)];
@@ -206,19 +206,19 @@ fn exit_codes_say_whose_move_it_is() {
     let check =
         |record: &ReleaseRecord, expect| assert_eq!(decide_release(record, Apply).exit_code(), expect);
     check(&good(), 0);
-    check(&ended(Outcome::Failure), 1);
+    check(&ended(RunOutcome::Failure), 1);
     check(&with(|r| r.patch = PatchState::Absent), 1);
     check(&with(|r| r.patch = PatchState::Withheld), 2);
-    check(&part_of(ended(Outcome::Failure)), 2);
+    check(&part_of(ended(RunOutcome::Failure)), 2);
     check(&part_of(with(|r| r.assessment = block())), 2);
 }
 
 #[test]
 fn the_hint_is_a_command_that_can_be_given() {
-    let record = ReleaseRecord { sensitive: vec!["AGENTS.md".into()], ..ended(Outcome::NeedsHuman) };
+    let record = ReleaseRecord { sensitive: vec!["AGENTS.md".into()], ..ended(RunOutcome::NeedsHuman) };
     let hint = decide_release(&record, Apply).hint("holon runs apply r");
     assert!(hint.ends_with("holon runs apply r --override sensitive --reason \"WHY\""), "{hint}");
-    let hint = decide_release(&ended(Outcome::Failure), Apply).hint("holon runs apply r");
+    let hint = decide_release(&ended(RunOutcome::Failure), Apply).hint("holon runs apply r");
     assert!(!hint.contains("--override"), "{hint}");
 }
 
@@ -226,8 +226,8 @@ fn the_hint_is_a_command_that_can_be_given() {
 fn a_manifest_becomes_a_record() {
     let mut manifest = Manifest::begun(RunId::from_parts(0, [0; 4]), "execute", "1970-01-01T00:00:00Z");
     assert_eq!(ReleaseRecord::of_manifest(&manifest).ending, RunEnding::Unfinished);
-    manifest.conclude(Status::Completed, Outcome::Success);
-    manifest.artifacts.push(Artifact {
+    manifest.conclude(RunStatus::Completed, RunOutcome::Success);
+    manifest.artifacts.push(ArtifactRecord {
         path: "diff.patch".into(),
         sha256: Some("x".into()),
         bytes: 1,
@@ -236,16 +236,16 @@ fn a_manifest_becomes_a_record() {
         problems: Vec::new(),
     });
     assert!(decide_release(&ReleaseRecord::of_manifest(&manifest), Apply).is_released());
-    manifest.conclude(Status::Completed, Outcome::NeedsHuman);
+    manifest.conclude(RunStatus::Completed, RunOutcome::NeedsHuman);
     for (kind, code) in
         [("secret", "credential"), ("ethics_blocked", "assessment_blocked"), ("gate", "unfinished")]
     {
         manifest.error = Some(ErrorInfo::new(kind, "why"));
         assert_eq!(codes(&ReleaseRecord::of_manifest(&manifest), PublishDraft), [code], "{kind}");
     }
-    manifest.breaches.push(Breach { kind: "x".into(), detail: "d".into(), paths: Vec::new() });
+    manifest.breaches.push(SandboxBreach { kind: "x".into(), detail: "d".into(), paths: Vec::new() });
     manifest.error = None;
-    manifest.conclude(Status::Completed, Outcome::Success);
+    manifest.conclude(RunStatus::Completed, RunOutcome::Success);
     assert_eq!(codes(&ReleaseRecord::of_manifest(&manifest), Publish), ["breach"]);
 }
 

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::spec::{Network, Supervision};
+use crate::spec::{NetworkReach, SpecSupervision};
 use proptest::prelude::*;
 
 const FULL: &str = r#"
@@ -33,10 +33,10 @@ agent: { name: ./agent.sh, model: m, image: i }
 fn everything_is_read() {
     let (spec, warnings) = parse(FULL, "spec.yaml").unwrap();
     assert_eq!(warnings, []);
-    assert_eq!(spec.goal, Goal { description: "Make it work".into(), issue_id: Some("7".into()) });
+    assert_eq!(spec.goal, SpecGoal { description: "Make it work".into(), issue_id: Some("7".into()) });
     assert_eq!(spec.constraints.timeout.unwrap().to_string(), "1h30m");
-    assert_eq!(spec.constraints.network, Some(Network::None));
-    assert_eq!(spec.constraints.supervisor, Some(Supervision::Strict));
+    assert_eq!(spec.constraints.network, Some(NetworkReach::None));
+    assert_eq!(spec.constraints.supervisor, Some(SpecSupervision::Strict));
     assert_eq!(spec.output.artifacts.iter().map(|a| a.required).collect::<Vec<_>>(), [false, true]);
     assert_eq!(spec.context.env["RUST_LOG"], "debug");
 }

@@ -1,18 +1,19 @@
 //! JSON, HCL, nginx and their like as settings: keys, values, and braces around them.
 
-use super::settings::{DEEPEST, Out, join};
+use super::settings::{DEEPEST, EntryCollector, join};
 
 /// JSON, HCL, nginx and their like.
-pub(super) fn braces(lines: &[(u64, &str)], out: &mut Out) {
+pub(super) fn braces(lines: &[(u64, &str)], out: &mut EntryCollector) {
     let root = out.open();
-    let mut parser = Braces::new(lines.iter().map(|(number, text)| (*number, (*text).to_owned())).collect());
+    let mut parser =
+        BraceReader::new(lines.iter().map(|(number, text)| (*number, (*text).to_owned())).collect());
     while parser.at < parser.text.len() {
         parser.body("", &[root], out, 0);
         parser.at += 1;
     }
 }
 
-pub(super) struct Braces {
+pub(super) struct BraceReader {
     text: Vec<char>,
     starts: Vec<(usize, u64)>,
     at: usize,
@@ -20,7 +21,7 @@ pub(super) struct Braces {
     semicolons: bool,
 }
 
-impl Braces {
+impl BraceReader {
     pub(super) fn new(lines: Vec<(u64, String)>) -> Self {
         let semicolons = lines.iter().any(|(_, line)| line.trim_end().ends_with(';'));
         let (mut text, mut starts) = (Vec::new(), Vec::new());
@@ -111,7 +112,7 @@ impl Braces {
     }
 
     /// Keys and values until the closing brace, which is taken.
-    fn body(&mut self, path: &str, within: &[usize], out: &mut Out, depth: usize) {
+    fn body(&mut self, path: &str, within: &[usize], out: &mut EntryCollector, depth: usize) {
         if depth > DEEPEST {
             self.at = self.text.len();
             return;
@@ -177,7 +178,7 @@ impl Braces {
         }
     }
 
-    pub(super) fn value(&mut self, path: &str, within: &[usize], out: &mut Out, depth: usize) {
+    pub(super) fn value(&mut self, path: &str, within: &[usize], out: &mut EntryCollector, depth: usize) {
         if depth > DEEPEST {
             self.at = self.text.len();
             return;
@@ -275,7 +276,7 @@ impl Braces {
         if out.is_empty() { String::new() } else { format!(" {out}") }
     }
 
-    fn heredoc(&mut self, path: &str, within: &[usize], out: &mut Out, depth: usize) {
+    fn heredoc(&mut self, path: &str, within: &[usize], out: &mut EntryCollector, depth: usize) {
         while matches!(self.peek(), '<' | '-' | '~') {
             self.at += 1;
         }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lang::Lang;
-use super::logical::{PUT_IN, PUT_OUT, Statement};
-use super::table::{ALL, PARAMETER, Table};
+use super::lang::CodeLanguage;
+use super::logical::{CodeStatement, PUT_IN, PUT_OUT};
+use super::table::{ALL, PARAMETER, TaintTable};
 pub(super) use super::taint::Taint;
 
 /// How deep calls are looked into.
@@ -12,7 +12,7 @@ const DEEPEST: usize = 12;
 
 /// What is known at one place in a file.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scope {
+pub(super) struct ValueScope {
     pub(super) vars: BTreeMap<String, Taint>,
     /// What a variable was made from.
     pub(super) from: BTreeMap<String, Vec<String>>,
@@ -26,21 +26,21 @@ pub(super) struct Scope {
 
 /// What functions of the file give back and are given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct FunctionFlows {
     pub(super) returns: BTreeMap<String, Taint>,
     pub(super) given: BTreeMap<(String, usize), u8>,
 }
 
 /// A name with everything that hangs on it: `a.b(c)[d].e`.
 #[derive(Debug)]
-pub(super) struct Chain {
+pub(super) struct NameChain {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<ChainLink>,
 }
 
 #[derive(Debug)]
-pub(super) enum Link {
+pub(super) enum ChainLink {
     /// The name so far ends here.
     Name(usize),
     /// The inside of parentheses.
@@ -49,22 +49,22 @@ pub(super) enum Link {
     Index(usize, usize),
 }
 
-pub(super) struct Reading<'a> {
-    pub(super) table: &'a Table,
-    pub(super) lang: Lang,
-    pub(super) statement: &'a Statement,
+pub(super) struct ExpressionReader<'a> {
+    pub(super) table: &'a TaintTable,
+    pub(super) lang: CodeLanguage,
+    pub(super) statement: &'a CodeStatement,
     pub(super) sources: Vec<(usize, usize, u8)>,
-    pub(super) scope: &'a Scope,
-    pub(super) known: &'a Known,
+    pub(super) scope: &'a ValueScope,
+    pub(super) known: &'a FunctionFlows,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ExpressionReader<'a> {
     pub(super) fn new(
-        table: &'a Table,
-        lang: Lang,
-        statement: &'a Statement,
-        scope: &'a Scope,
-        known: &'a Known,
+        table: &'a TaintTable,
+        lang: CodeLanguage,
+        statement: &'a CodeStatement,
+        scope: &'a ValueScope,
+        known: &'a FunctionFlows,
     ) -> Self {
         let mut sources = Vec::new();
         for number in table.source_set.matches(&statement.text) {
@@ -128,41 +128,44 @@ impl<'a> Reading<'a> {
     }
 
     /// The chain that begins at a name.
-    pub(super) fn chain(&self, start: usize, to: usize) -> Chain {
+    pub(super) fn chain(&self, start: usize, to: usize) -> NameChain {
         let mut links = Vec::new();
         let mut at = self.word(start, to);
-        links.push(Link::Name(at));
+        links.push(ChainLink::Name(at));
         while at < to {
             let rest = self.code(at, to);
             let marks = [".", "->", "::", "?.", "?->", "!!.", "!.", ":", "?:"];
-            let usual = if self.lang == Lang::Lua { 8 } else { 7 };
+            let usual = if self.lang == CodeLanguage::Lua { 8 } else { 7 };
             let mark = marks.iter().take(usual).rev().find(|mark| rest.starts_with(**mark));
             let next = mark.map(|mark| at + mark.len());
             match (next, self.byte(at)) {
                 (Some(next), _) if is_start(self.byte(next)) => {
                     at = self.word(next, to);
-                    links.push(Link::Name(at));
+                    links.push(ChainLink::Name(at));
                 }
                 (Some(next), _) if matches!(self.byte(next), b'<' | b'(' | b'[' | b'{') => at = next,
                 (_, b'(') => {
                     let end = self.closing(at, to);
-                    links.push(Link::Call(at + 1, end));
+                    links.push(ChainLink::Call(at + 1, end));
                     at = (end + 1).min(to);
                 }
                 (_, b'[') => {
                     let end = self.closing(at, to);
-                    links.push(Link::Index(at + 1, end));
+                    links.push(ChainLink::Index(at + 1, end));
                     at = (end + 1).min(to);
                 }
-                (_, b'{') if self.lang == Lang::Pl || (self.lang == Lang::Sh && at == start + 1) => {
+                (_, b'{')
+                    if self.lang == CodeLanguage::Pl
+                        || (self.lang == CodeLanguage::Sh && at == start + 1) =>
+                {
                     let end = self.closing(at, to);
-                    links.push(Link::Index(at + 1, end));
+                    links.push(ChainLink::Index(at + 1, end));
                     at = (end + 1).min(to);
                 }
                 (_, b'!') if matches!(self.byte(at + 1), b'(' | b'[' | b'.' | b')' | b',') => at += 1,
                 (_, b'?')
                     if matches!(self.byte(at + 1), b'.' | b';' | b')' | b',' | b'[')
-                        || self.lang == Lang::Rs =>
+                        || self.lang == CodeLanguage::Rs =>
                 {
                     at += 1
                 }
@@ -185,7 +188,7 @@ impl<'a> Reading<'a> {
                 _ => break,
             }
         }
-        Chain { start, end: at, links }
+        NameChain { start, end: at, links }
     }
 
     /// The end of type arguments that a call follows.
@@ -259,22 +262,26 @@ impl<'a> Reading<'a> {
                     continue;
                 }
                 b'+' if self.byte(at + 1) != b'+' => joined = true,
-                b'.' if matches!(self.lang, Lang::Php | Lang::Pl) && !self.byte(at + 1).is_ascii_digit() => {
+                b'.' if matches!(self.lang, CodeLanguage::Php | CodeLanguage::Pl)
+                    && !self.byte(at + 1).is_ascii_digit() =>
+                {
                     joined = true
                 }
-                b'.' if self.lang == Lang::Lua && self.byte(at + 1) == b'.' => joined = true,
-                b'<' if self.byte(at + 1) == b'>' || (self.byte(at + 1) == b'<' && self.lang == Lang::C) => {
+                b'.' if self.lang == CodeLanguage::Lua && self.byte(at + 1) == b'.' => joined = true,
+                b'<' if self.byte(at + 1) == b'>'
+                    || (self.byte(at + 1) == b'<' && self.lang == CodeLanguage::C) =>
+                {
                     joined = true
                 }
-                b'|' if self.lang == Lang::Sql && self.byte(at + 1) == b'|' => joined = true,
-                b'&' if self.lang == Lang::Cs
+                b'|' if self.lang == CodeLanguage::Sql && self.byte(at + 1) == b'|' => joined = true,
+                b'&' if self.lang == CodeLanguage::Cs
                     && self.byte(at + 1) == b' '
                     && self.byte(at.wrapping_sub(1)) == b' ' =>
                 {
                     joined = true
                 }
-                b'%' if literal && matches!(self.lang, Lang::Py | Lang::Rb) => joined = true,
-                b'/' if self.lang == Lang::Py && self.byte(at + 1) == b' ' => joined = true,
+                b'%' if literal && matches!(self.lang, CodeLanguage::Py | CodeLanguage::Rb) => joined = true,
+                b'/' if self.lang == CodeLanguage::Py && self.byte(at + 1) == b' ' => joined = true,
                 _ if is_start(byte) && !is_inner(self.byte(at.wrapping_sub(1))) => {
                     let chain = self.chain(at, to);
                     if let Some(end) = self.bound_text(&chain, to) {
@@ -323,9 +330,9 @@ impl<'a> Reading<'a> {
     }
 
     /// The end of a text whose values are bound by what stands ahead of it: `sql"…"`.
-    pub(super) fn bound_text(&self, chain: &Chain, to: usize) -> Option<usize> {
+    pub(super) fn bound_text(&self, chain: &NameChain, to: usize) -> Option<usize> {
         let name = self.code(chain.start, chain.end);
-        let tag = matches!(self.lang, Lang::Js | Lang::Scala)
+        let tag = matches!(self.lang, CodeLanguage::Js | CodeLanguage::Scala)
             && (matches!(
                 name,
                 "sql" | "fr" | "fr0" | "SQL" | "Prisma.sql" | "sqlu" | "cql" | "html" | "gql"
@@ -383,7 +390,7 @@ impl<'a> Reading<'a> {
     /// A piece without the condition that chooses between its values.
     fn conditions(&self, from: usize, to: usize) -> (usize, Option<(usize, usize)>) {
         let code = self.code(from, to);
-        if self.lang == Lang::Py {
+        if self.lang == CodeLanguage::Py {
             let range = code.find(" if ").and_then(|start| {
                 code.get(start..)?.find(" else ").map(|end| (from + start, from + start + end + 6))
             });
@@ -403,7 +410,9 @@ impl<'a> Reading<'a> {
                 _ => {}
             }
         }
-        if code.trim_start().starts_with("if") && matches!(self.lang, Lang::Kt | Lang::Scala | Lang::Rs) {
+        if code.trim_start().starts_with("if")
+            && matches!(self.lang, CodeLanguage::Kt | CodeLanguage::Scala | CodeLanguage::Rs)
+        {
             let open = code.find(['(', '{']).map_or(to, |at| from + at);
             return (self.closing(open, to).min(to), None);
         }
@@ -411,12 +420,12 @@ impl<'a> Reading<'a> {
     }
 
     /// What a chain may hold.
-    pub(super) fn of_chain(&self, chain: &Chain, depth: usize) -> Taint {
+    pub(super) fn of_chain(&self, chain: &NameChain, depth: usize) -> Taint {
         let mut current = Taint::default();
         let mut looked = false;
-        let head_end = chain.links.iter().take_while(|link| matches!(link, Link::Name(_))).count();
+        let head_end = chain.links.iter().take_while(|link| matches!(link, ChainLink::Name(_))).count();
         let names_end = chain.links.get(head_end.saturating_sub(1)).map_or(chain.end, |link| match link {
-            Link::Name(end) => *end,
+            ChainLink::Name(end) => *end,
             _ => chain.end,
         });
         let source = self
@@ -439,11 +448,11 @@ impl<'a> Reading<'a> {
         let mut name_end = chain.start;
         for link in &chain.links {
             match link {
-                Link::Name(end) => {
+                ChainLink::Name(end) => {
                     name_end = *end;
                     let path = self.code(chain.start, *end);
                     if let Some(one) = self.scope.vars.get(path.trim_start_matches('&')) {
-                        if *end > until || (*end == until && self.lang == Lang::Sql) {
+                        if *end > until || (*end == until && self.lang == CodeLanguage::Sql) {
                             current = one.clone();
                             looked = true;
                         }
@@ -457,8 +466,8 @@ impl<'a> Reading<'a> {
                         current = Taint::default();
                     }
                 }
-                Link::Index(..) => looked = true,
-                Link::Call(from, to) => {
+                ChainLink::Index(..) => looked = true,
+                ChainLink::Call(from, to) => {
                     looked = true;
                     if *to < until && *from < until {
                         continue;
@@ -527,19 +536,19 @@ impl<'a> Reading<'a> {
     }
 
     /// The names in a piece that are not written out.
-    pub(super) fn names(&self, from: usize, to: usize) -> Vec<(String, Chain)> {
+    pub(super) fn names(&self, from: usize, to: usize) -> Vec<(String, NameChain)> {
         let mut names = Vec::new();
         let mut at = from;
         while at < to {
             if is_start(self.byte(at)) && !is_inner(self.byte(at.wrapping_sub(1))) {
                 let chain = self.chain(at, to);
                 let end =
-                    chain.links.iter().take_while(|link| matches!(link, Link::Name(_))).filter_map(|link| {
-                        match link {
-                            Link::Name(end) => Some(*end),
+                    chain.links.iter().take_while(|link| matches!(link, ChainLink::Name(_))).filter_map(
+                        |link| match link {
+                            ChainLink::Name(end) => Some(*end),
                             _ => None,
-                        }
-                    });
+                        },
+                    );
                 let path = self.code(at, end.last().unwrap_or(at + 1)).to_owned();
                 at = self.word(at, to);
                 names.push((path, chain));

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::expr::{Chain, Known, Link, Reading, Scope, Taint, is_keyword};
-use super::lang::Lang;
-use super::logical::Statement;
+use super::expr::{ChainLink, ExpressionReader, FunctionFlows, NameChain, Taint, ValueScope, is_keyword};
+use super::lang::CodeLanguage;
+use super::logical::CodeStatement;
 use super::scope::{assigned, bound, parameters};
-use super::table::{LOCAL, Least, PARAMETER, REMOTE, Sink, Table};
+use super::table::{LOCAL, PARAMETER, REMOTE, SinkNeed, TaintSink, TaintTable};
 use super::walk::{filled, made, read_into};
 use holon_core::artifact::ethics::RiskLevel;
 
@@ -18,7 +18,7 @@ const MOST_KNOWN: usize = 300;
 
 /// A hole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hole {
+pub(super) struct SecurityHole {
     pub(super) id: String,
     pub(super) what: String,
     pub(super) severity: RiskLevel,
@@ -27,24 +27,24 @@ pub(super) struct Hole {
 
 /// The holes in the statements of a file; `partial` when the file has more lines than these.
 pub(super) fn holes(
-    table: &Table,
-    lang: Lang,
-    statements: &[Statement],
+    table: &TaintTable,
+    lang: CodeLanguage,
+    statements: &[CodeStatement],
     whole: &str,
     partial: bool,
-) -> Vec<Hole> {
-    let mut known = Known::default();
+) -> Vec<SecurityHole> {
+    let mut known = FunctionFlows::default();
     let mut found = Vec::new();
     let own = declared(whole, &["fn ", "def ", "func ", "function ", "sub ", "fun "]);
     let enums = declared(whole, &["enum ", "enum class ", "enum struct "]);
     for _ in 0..PASSES {
-        let mut walk = Walk {
+        let mut walk = TaintWalk {
             table,
             lang,
             whole,
-            scopes: vec![Scope { partial, ..Scope::default() }],
+            scopes: vec![ValueScope { partial, ..ValueScope::default() }],
             known: known.clone(),
-            next: Known::default(),
+            next: FunctionFlows::default(),
             found: Vec::new(),
             inside: Vec::new(),
             own: &own,
@@ -59,19 +59,19 @@ pub(super) fn holes(
         }
         known = walk.next;
     }
-    found.sort_by_key(|hole: &Hole| (hole.line, hole.id.clone()));
+    found.sort_by_key(|hole: &SecurityHole| (hole.line, hole.id.clone()));
     found.dedup_by(|a, b| a.line == b.line && a.id == b.id);
     found
 }
 
-pub(super) struct Walk<'a> {
-    pub(super) table: &'a Table,
-    lang: Lang,
+pub(super) struct TaintWalk<'a> {
+    pub(super) table: &'a TaintTable,
+    lang: CodeLanguage,
     whole: &'a str,
-    scopes: Vec<Scope>,
-    known: Known,
-    next: Known,
-    found: Vec<Hole>,
+    scopes: Vec<ValueScope>,
+    known: FunctionFlows,
+    next: FunctionFlows,
+    found: Vec<SecurityHole>,
     /// Functions and enumerations that this file itself defines.
     own: &'a BTreeSet<String>,
     enums: &'a BTreeSet<String>,
@@ -79,19 +79,19 @@ pub(super) struct Walk<'a> {
     inside: Vec<(usize, Vec<(String, Taint)>)>,
 }
 
-impl<'a> Walk<'a> {
-    fn statement(&mut self, all: &[Statement], at: usize) {
+impl<'a> TaintWalk<'a> {
+    fn statement(&mut self, all: &[CodeStatement], at: usize) {
         let Some(statement) = all.get(at) else { return };
         self.leave(statement);
         self.enter(all, at);
         let Some(scope) = self.scopes.last().cloned() else { return };
         let known = std::mem::take(&mut self.known);
-        let reading = Reading::new(self.table, self.lang, statement, &scope, &known);
+        let reading = ExpressionReader::new(self.table, self.lang, statement, &scope, &known);
         let changes = self.changes(&reading);
         // What a statement is given first is known to the rest of it.
         let mut later = scope.clone();
         apply(&mut later, &changes);
-        let after = Reading {
+        let after = ExpressionReader {
             scope: &later,
             sources: reading.sources.clone(),
             table: self.table,
@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Ends the functions and blocks that a statement is no longer in.
-    fn leave(&mut self, statement: &Statement) {
+    fn leave(&mut self, statement: &CodeStatement) {
         let closes = statement.code.starts_with(['}', ')', ']']) || statement.code.trim() == "end";
         while self.scopes.len() > 1
             && self.scopes.last().is_some_and(|scope| statement.indent <= scope.indent)
@@ -142,14 +142,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Begins the functions that a statement begins.
-    fn enter(&mut self, all: &[Statement], at: usize) {
+    fn enter(&mut self, all: &[CodeStatement], at: usize) {
         let Some(statement) = all.get(at) else { return };
-        let marked = |one: &Statement| {
+        let marked = |one: &CodeStatement| {
             one.code.starts_with("[BindProperty")
                 || one.code.contains("FromQuery]")
                 || one.code.starts_with("[SupplyParameter")
         };
-        if self.lang == Lang::Cs
+        if self.lang == CodeLanguage::Cs
             && at > 0
             && all.get(at - 1).is_some_and(marked)
             && !statement.code.contains('(')
@@ -179,8 +179,10 @@ impl<'a> Walk<'a> {
             } else if self.table.handler_param.is_match(&own) || handles {
                 REMOTE
             } else {
-                let offset =
-                    usize::from(matches!(self.lang, Lang::Py | Lang::Rs) && scope.vars.contains_key("self"));
+                let offset = usize::from(
+                    matches!(self.lang, CodeLanguage::Py | CodeLanguage::Rs)
+                        && scope.vars.contains_key("self"),
+                );
                 let _ = offset;
                 self.known.given.get(&(name.clone(), number)).copied().unwrap_or(0).max(PARAMETER)
             };
@@ -220,7 +222,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The variables a statement changes.
-    fn changes(&mut self, reading: &Reading<'_>) -> Vec<(String, Taint, Vec<String>)> {
+    fn changes(&mut self, reading: &ExpressionReader<'_>) -> Vec<(String, Taint, Vec<String>)> {
         let mut changes = Vec::new();
         let code = reading.statement.code.as_str();
         let origin = |from: usize, to: usize| -> Vec<String> {
@@ -256,7 +258,7 @@ impl<'a> Walk<'a> {
                 changes.push((target.clone(), taint, origin(from, to)));
             }
         }
-        if self.lang == Lang::Sql {
+        if self.lang == CodeLanguage::Sql {
             let words: Vec<&str> = code
                 .split(|c: char| c.is_whitespace() || matches!(c, ',' | '(' | ')'))
                 .filter(|word| !word.is_empty())
@@ -285,20 +287,20 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        if self.lang == Lang::Sh {
+        if self.lang == CodeLanguage::Sh {
             for name in read_into(code) {
                 changes.push((format!("${name}"), Taint::of(LOCAL), Vec::new()));
                 changes.push((name, Taint::of(LOCAL), Vec::new()));
             }
         }
-        if let Some((name, from, to)) = (self.lang == Lang::C).then(|| made(code)).flatten() {
+        if let Some((name, from, to)) = (self.lang == CodeLanguage::C).then(|| made(code)).flatten() {
             changes.push((name, reading.taint(from, to), origin(from, to)));
         }
         for (targets, from, to) in bound(self.lang, code) {
             let mut taint = reading.taint(from, to);
             taint.built = false;
             if taint.level > 0 {
-                if self.lang == Lang::Sh {
+                if self.lang == CodeLanguage::Sh {
                     changes.extend(
                         targets.iter().map(|target| (format!("${target}"), taint.clone(), Vec::new())),
                     );
@@ -319,7 +321,7 @@ impl<'a> Walk<'a> {
             changes.push((target.as_str().to_owned(), both, Vec::new()));
         }
         // A function of C that is given a source and a place for what it finds.
-        if self.lang == Lang::C && !reading.sources.is_empty() {
+        if self.lang == CodeLanguage::C && !reading.sources.is_empty() {
             for (from, to) in filled(reading) {
                 let name = code.get(from..to).unwrap_or_default().trim();
                 let level = reading.sources.iter().map(|(_, _, level)| *level).max().unwrap_or(LOCAL);
@@ -338,7 +340,7 @@ impl<'a> Walk<'a> {
         changes
     }
 
-    fn sinks(&mut self, reading: &Reading<'_>) {
+    fn sinks(&mut self, reading: &ExpressionReader<'_>) {
         let code = reading.statement.code.as_str();
         for number in self.table.sink_set.matches(code) {
             let Some(sink) = self.table.sinks.get(number) else { continue };
@@ -372,15 +374,20 @@ impl<'a> Walk<'a> {
         self.own.contains(&name)
     }
 
-    fn tell(&mut self, sink: &Sink, line: u64) {
-        self.found.push(Hole { id: sink.id.clone(), what: sink.what.clone(), severity: sink.severity, line });
+    fn tell(&mut self, sink: &TaintSink, line: u64) {
+        self.found.push(SecurityHole {
+            id: sink.id.clone(),
+            what: sink.what.clone(),
+            severity: sink.severity,
+            line,
+        });
     }
 
     /// The place of a value that makes a call a hole.
     fn reaches(
         &self,
-        reading: &Reading<'_>,
-        sink: &Sink,
+        reading: &ExpressionReader<'_>,
+        sink: &TaintSink,
         start: usize,
         end: usize,
     ) -> Option<(usize, Taint)> {
@@ -401,7 +408,7 @@ impl<'a> Walk<'a> {
             }
             // `name = value` as an argument.
             let taint = reading.taint(from, to);
-            if sink.least == Least::Any && taint.level == 0 && taint.safe == 0 {
+            if sink.least == SinkNeed::Any && taint.level == 0 && taint.safe == 0 {
                 let code = code.get(from..to).unwrap_or_default();
                 let names = reading.names(from, to);
                 let open = names.iter().any(|(name, _)| {
@@ -415,11 +422,11 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let enough = match sink.least {
-                Least::Any | Least::Parameter => true,
-                Least::Built => taint.built || taint.level >= LOCAL,
-                Least::Joined => taint.built,
-                Least::Local => taint.level >= LOCAL,
-                Least::Remote => taint.level >= REMOTE,
+                SinkNeed::Any | SinkNeed::Parameter => true,
+                SinkNeed::Built => taint.built || taint.level >= LOCAL,
+                SinkNeed::Joined => taint.built,
+                SinkNeed::Local => taint.level >= LOCAL,
+                SinkNeed::Remote => taint.level >= REMOTE,
             };
             let shaped = sink.shape.as_ref().is_none_or(|shape| shape.is_match(&taint.words));
             if enough && shaped {
@@ -430,7 +437,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Texts that are holes in themselves, whoever uses them.
-    fn built(&mut self, reading: &Reading<'_>) {
+    fn built(&mut self, reading: &ExpressionReader<'_>) {
         let statement = reading.statement;
         if self.table.says.is_match(&statement.text) {
             return;
@@ -445,7 +452,7 @@ impl<'a> Walk<'a> {
                 if taint.level > 0 && taint.safe & rule.class == 0 && enough {
                     let line = statement.line(at);
                     let (id, what) = (rule.id.clone(), rule.what.clone());
-                    self.found.push(Hole { id, what, severity: RiskLevel::High, line });
+                    self.found.push(SecurityHole { id, what, severity: RiskLevel::High, line });
                     break;
                 }
             }
@@ -453,19 +460,19 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes what functions of this file are given.
-    fn calls(&mut self, reading: &Reading<'_>) {
+    fn calls(&mut self, reading: &ExpressionReader<'_>) {
         let code = reading.statement.code.len();
         let foreign = reading.scope.vars.values().any(|taint| taint.level >= LOCAL);
         if reading.sources.is_empty() && !foreign && reading.known.returns.is_empty() {
             return;
         }
         for (_, chain) in reading.names(0, code) {
-            let Chain { links, start, .. } = &chain;
+            let NameChain { links, start, .. } = &chain;
             let mut end = *start;
             for link in links {
                 match link {
-                    Link::Name(at) => end = *at,
-                    Link::Call(from, to) => {
+                    ChainLink::Name(at) => end = *at,
+                    ChainLink::Call(from, to) => {
                         let name = reading.statement.code.get(*start..end).unwrap_or_default();
                         let name = name.rsplit(['.', ':', '>']).next().unwrap_or(name).to_owned();
                         for (number, (from, to)) in reading.arguments(*from, *to).into_iter().enumerate() {
@@ -476,14 +483,14 @@ impl<'a> Walk<'a> {
                             }
                         }
                     }
-                    Link::Index(..) => {}
+                    ChainLink::Index(..) => {}
                 }
             }
         }
     }
 
     /// Notes what a function gives back.
-    fn gives(&mut self, reading: &Reading<'_>) {
+    fn gives(&mut self, reading: &ExpressionReader<'_>) {
         let code = reading.statement.code.as_str();
         let Some(rest) = code.strip_prefix("return ") else { return };
         let from = code.len() - rest.len();
@@ -494,7 +501,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn clear(&mut self, statement: &Statement, names: Vec<String>, checked: Vec<String>, nested: bool) {
+    fn clear(&mut self, statement: &CodeStatement, names: Vec<String>, checked: Vec<String>, nested: bool) {
         let Some(scope) = self.scopes.last_mut() else { return };
         let mut queue = names;
         let mut before = Vec::new();
@@ -527,7 +534,7 @@ fn declared(whole: &str, words: &[&str]) -> BTreeSet<String> {
                 (!name.is_empty()).then_some(name)
             }));
         }
-        // `class Sort(Enum):`
+        // `class RefusalKind(Enum):`
         if let Some((name, _)) =
             line.trim_start().strip_prefix("class ").and_then(|rest| rest.split_once('('))
             && line.contains("Enum")
@@ -538,7 +545,7 @@ fn declared(whole: &str, words: &[&str]) -> BTreeSet<String> {
     names
 }
 
-fn apply(scope: &mut Scope, changes: &[(String, Taint, Vec<String>)]) {
+fn apply(scope: &mut ValueScope, changes: &[(String, Taint, Vec<String>)]) {
     for (name, taint, from) in changes {
         // A long list of constants is no news.
         if taint.level == 0 && scope.vars.len() > MOST_KNOWN {
@@ -569,13 +576,13 @@ mod tests {
     use super::*;
     use crate::check::security::{logical, table};
 
-    fn of(text: &str, lang: Lang) -> Vec<(u64, String)> {
+    fn of(text: &str, lang: CodeLanguage) -> Vec<(u64, String)> {
         let statements = logical::split(text, 1, lang);
         let Ok(table) = table::of(lang) else { return Vec::new() };
         holes(table, lang, &statements, text, false).into_iter().map(|hole| (hole.line, hole.id)).collect()
     }
 
-    fn check(text: &str, lang: Lang, expect: &[(u64, &str)]) {
+    fn check(text: &str, lang: CodeLanguage, expect: &[(u64, &str)]) {
         let expect: Vec<(u64, String)> = expect.iter().map(|(line, id)| (*line, (*id).to_owned())).collect();
         assert_eq!(of(text, lang), expect, "{text}");
     }
@@ -584,23 +591,27 @@ mod tests {
     fn values_are_followed_to_where_they_do_harm() {
         check(
             "def f():\n    n = request.args['n']\n    q = 'ping ' + n\n    os.system(q)",
-            Lang::Py,
+            CodeLanguage::Py,
             &[(4, "command-injection")],
         );
-        check("const { a } = req.body;\neval(a);", Lang::Js, &[(2, "code-injection")]);
+        check("const { a } = req.body;\neval(a);", CodeLanguage::Js, &[(2, "code-injection")]);
         check(
             "def run(c):\n    subprocess.run(c, shell=True)\ndef g():\n    run(request.form['c'])",
-            Lang::Py,
+            CodeLanguage::Py,
             &[(2, "command-injection")],
         );
-        check("fn f() {}", Lang::Rs, &[]);
+        check("fn f() {}", CodeLanguage::Rs, &[]);
     }
 
     #[test]
     fn what_is_checked_or_made_harmless_is_let_through() {
-        check("n = int(request.args['n'])\nos.system('ping ' + n)", Lang::Py, &[]);
-        check("u = request.args['u']\nif u not in ALLOWED:\n    abort(400)\nrequests.get(u)", Lang::Py, &[]);
-        check("os.system('ping localhost')", Lang::Py, &[]);
-        check("db.query('SELECT * FROM t WHERE a = ?', [req.query.a]);", Lang::Js, &[]);
+        check("n = int(request.args['n'])\nos.system('ping ' + n)", CodeLanguage::Py, &[]);
+        check(
+            "u = request.args['u']\nif u not in ALLOWED:\n    abort(400)\nrequests.get(u)",
+            CodeLanguage::Py,
+            &[],
+        );
+        check("os.system('ping localhost')", CodeLanguage::Py, &[]);
+        check("db.query('SELECT * FROM t WHERE a = ?', [req.query.a]);", CodeLanguage::Js, &[]);
     }
 }

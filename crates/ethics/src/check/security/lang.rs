@@ -2,7 +2,7 @@
 
 /// A language or a family of languages that are written alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Lang {
+pub(crate) enum CodeLanguage {
     Py,
     Js,
     Java,
@@ -27,7 +27,7 @@ pub(crate) enum Lang {
 
 /// How values get into a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Interp {
+pub(super) enum Interpolation {
     None,
     /// `{x}`, as in `f"{x}"`.
     Brace,
@@ -43,7 +43,7 @@ pub(super) enum Interp {
     Backslash,
 }
 
-impl Lang {
+impl CodeLanguage {
     pub(super) const ALL: [(Self, &'static str); 20] = [
         (Self::Py, "py"),
         (Self::Js, "js"),
@@ -168,21 +168,21 @@ impl Lang {
     }
 
     /// How values get into a text with these quotes and these letters before it.
-    pub(super) fn interp(self, quote: u8, prefix: &[u8]) -> Interp {
+    pub(super) fn interp(self, quote: u8, prefix: &[u8]) -> Interpolation {
         let has = |letter: u8| prefix.iter().any(|p| p.eq_ignore_ascii_case(&letter));
         match self {
-            Self::Py if has(b'f') => Interp::Brace,
-            Self::Cs if prefix.contains(&b'$') => Interp::Brace,
-            Self::Js if quote == b'`' => Interp::DollarBrace,
-            Self::Kt | Self::Dart if !has(b'r') => Interp::Dollar,
-            Self::Scala if !prefix.is_empty() => Interp::Dollar,
-            Self::Php if quote != b'\'' => Interp::Dollar,
-            Self::Pl | Self::Ps if quote != b'\'' => Interp::Shell,
-            Self::Sh if quote != b'\'' => Interp::Shell,
-            Self::Rb | Self::Ex if quote != b'\'' => Interp::Hash,
-            Self::Swift => Interp::Backslash,
-            Self::Rs if quote == b'"' => Interp::Brace,
-            _ => Interp::None,
+            Self::Py if has(b'f') => Interpolation::Brace,
+            Self::Cs if prefix.contains(&b'$') => Interpolation::Brace,
+            Self::Js if quote == b'`' => Interpolation::DollarBrace,
+            Self::Kt | Self::Dart if !has(b'r') => Interpolation::Dollar,
+            Self::Scala if !prefix.is_empty() => Interpolation::Dollar,
+            Self::Php if quote != b'\'' => Interpolation::Dollar,
+            Self::Pl | Self::Ps if quote != b'\'' => Interpolation::Shell,
+            Self::Sh if quote != b'\'' => Interpolation::Shell,
+            Self::Rb | Self::Ex if quote != b'\'' => Interpolation::Hash,
+            Self::Swift => Interpolation::Backslash,
+            Self::Rs if quote == b'"' => Interpolation::Brace,
+            _ => Interpolation::None,
         }
     }
 

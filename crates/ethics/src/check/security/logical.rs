@@ -1,12 +1,12 @@
 //! Physical lines as statements: comments are gone, what belongs together is one text, and what stands in quotes is known.
 
-use super::lang::{Interp, Lang};
-use crate::change::FileChange;
+use super::lang::{CodeLanguage, Interpolation};
+use crate::change::FileChangeLines;
 
 /// The longest statement, in bytes; what is longer is cut.
 pub(super) const LONGEST: usize = 6000;
 
-/// Marks, in [`Statement::code`], where a value is put into a text.
+/// Marks, in [`CodeStatement::code`], where a value is put into a text.
 pub(crate) const PUT_IN: u8 = 1;
 
 /// Marks where that value ends.
@@ -14,7 +14,7 @@ pub(crate) const PUT_OUT: u8 = 2;
 
 /// One statement.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Statement {
+pub(crate) struct CodeStatement {
     /// Without comments, on one line.
     pub(crate) text: String,
     /// The same with the contents of texts as spaces; every byte is where it is in `text`.
@@ -25,7 +25,7 @@ pub(crate) struct Statement {
     lines: Vec<(usize, u64)>,
 }
 
-impl Statement {
+impl CodeStatement {
     /// The number of the physical line at a place in the text.
     pub(crate) fn line(&self, at: usize) -> u64 {
         let after = self.lines.partition_point(|(start, _)| *start <= at);
@@ -34,7 +34,7 @@ impl Statement {
 }
 
 /// The statements of the added lines; lines that do not follow each other are read apart.
-pub(crate) fn statements(file: &FileChange, lang: Lang) -> Vec<Statement> {
+pub(crate) fn statements(file: &FileChangeLines, lang: CodeLanguage) -> Vec<CodeStatement> {
     let mut all = Vec::new();
     let mut from = 0;
     while from < file.added.len() {
@@ -49,8 +49,8 @@ pub(crate) fn statements(file: &FileChange, lang: Lang) -> Vec<Statement> {
 }
 
 /// The statements of a text whose first line has a number.
-pub(crate) fn split(text: &str, first: u64, lang: Lang) -> Vec<Statement> {
-    let reader = Reader {
+pub(crate) fn split(text: &str, first: u64, lang: CodeLanguage) -> Vec<CodeStatement> {
+    let reader = StatementReader {
         lang,
         bytes: text.as_bytes(),
         at: 0,
@@ -69,25 +69,25 @@ pub(crate) fn split(text: &str, first: u64, lang: Lang) -> Vec<Statement> {
 }
 
 /// A text that is being read.
-pub(super) struct Quoted {
+pub(super) struct QuotedText {
     pub(super) end: Vec<u8>,
     pub(super) escapes: bool,
     pub(super) spans: bool,
-    pub(super) interp: Interp,
+    pub(super) interp: Interpolation,
 }
 
-pub(super) enum Mode {
-    Text(Quoted),
+pub(super) enum NestingMode {
+    Text(QuotedText),
     /// Code inside of a text; its bracket is in `brackets`.
     Inside,
 }
 
-pub(super) struct Reader<'a> {
-    pub(super) lang: Lang,
+pub(super) struct StatementReader<'a> {
+    pub(super) lang: CodeLanguage,
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) number: u64,
-    pub(super) stack: Vec<Mode>,
+    pub(super) stack: Vec<NestingMode>,
     /// Open brackets, and whether each begins a block.
     pub(super) brackets: Vec<(u8, bool)>,
     pub(super) text: Vec<u8>,
@@ -96,15 +96,15 @@ pub(super) struct Reader<'a> {
     pub(super) indent: usize,
     /// Blocks opened on this physical line.
     pub(super) opened: usize,
-    pub(super) out: Vec<Statement>,
-    pub(super) heredocs: Vec<(Vec<u8>, Interp)>,
+    pub(super) out: Vec<CodeStatement>,
+    pub(super) heredocs: Vec<(Vec<u8>, Interpolation)>,
 }
 
-impl<'a> Reader<'a> {
-    fn read(mut self) -> Vec<Statement> {
+impl<'a> StatementReader<'a> {
+    fn read(mut self) -> Vec<CodeStatement> {
         self.indent = self.leading();
         while let Some(&byte) = self.bytes.get(self.at) {
-            if matches!(self.stack.last(), Some(Mode::Text(_))) {
+            if matches!(self.stack.last(), Some(NestingMode::Text(_))) {
                 self.quoted(byte);
             } else {
                 self.plain(byte);
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if let (Ok(text), Ok(code)) = (String::from_utf8(text), String::from_utf8(code)) {
-            self.out.push(Statement { text, code, indent: self.indent + self.opened, lines });
+            self.out.push(CodeStatement { text, code, indent: self.indent + self.opened, lines });
         }
     }
 
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         match byte {
             b'{' | b'(' | b'[' => {
                 let group = byte == b'('
-                    && self.lang == Lang::Go
+                    && self.lang == CodeLanguage::Go
                     && matches!(self.code.trim_ascii(), b"const" | b"var" | b"import" | b"type");
                 let block = group || (byte == b'{' && self.is_block());
                 self.take(1, None);
@@ -268,11 +268,11 @@ impl<'a> Reader<'a> {
                     // A hash within a word, `$#` and an attribute are none.
                     "#" => {
                         matches!(before, b' ' | b'\t' | b'\n' | b';' | b')' | b',' | b'{' | b'[' | b'(')
-                            && !(self.lang == Lang::Php && rest.get(1) == Some(&b'['))
-                            && !(self.lang == Lang::Rb && rest.get(1) == Some(&b'{'))
+                            && !(self.lang == CodeLanguage::Php && rest.get(1) == Some(&b'['))
+                            && !(self.lang == CodeLanguage::Rb && rest.get(1) == Some(&b'{'))
                     }
-                    "--" => self.lang == Lang::Sql || before != b'-',
-                    _ => before != b':' || self.lang == Lang::Go,
+                    "--" => self.lang == CodeLanguage::Sql || before != b'-',
+                    _ => before != b':' || self.lang == CodeLanguage::Go,
                 }
         })
     }
@@ -283,15 +283,23 @@ impl<'a> Reader<'a> {
         let code = self.code.trim_ascii_end();
         let last = self.last();
         match self.lang {
-            Lang::Py | Lang::Ex | Lang::Lua | Lang::Sql | Lang::Html => return false,
-            Lang::Sh if matches!(before, b'$' | b',' | b'/' | b'.') || before.is_ascii_alphanumeric() => {
+            CodeLanguage::Py
+            | CodeLanguage::Ex
+            | CodeLanguage::Lua
+            | CodeLanguage::Sql
+            | CodeLanguage::Html => return false,
+            CodeLanguage::Sh
+                if matches!(before, b'$' | b',' | b'/' | b'.') || before.is_ascii_alphanumeric() =>
+            {
                 return false;
             }
-            Lang::Sh => return true,
-            Lang::Go if before.is_ascii_alphanumeric() || matches!(before, b']' | b'}' | b'{' | b'_') => {
+            CodeLanguage::Sh => return true,
+            CodeLanguage::Go
+                if before.is_ascii_alphanumeric() || matches!(before, b']' | b'}' | b'{' | b'_') =>
+            {
                 return false;
             }
-            Lang::Pl | Lang::Php | Lang::Ps
+            CodeLanguage::Pl | CodeLanguage::Php | CodeLanguage::Ps
                 if before.is_ascii_alphanumeric()
                     || matches!(before, b'>' | b'$' | b'@' | b'%' | b'_' | b'}') =>
             {
@@ -301,16 +309,19 @@ impl<'a> Reader<'a> {
         }
         let nested = self.brackets.last().is_some_and(|(open, block)| *open == b'(' && !block);
         let type_name = self.last_word().starts_with(|c: char| c.is_ascii_uppercase());
-        if nested && self.lang == Lang::Rs && type_name {
+        if nested && self.lang == CodeLanguage::Rs && type_name {
             return false;
         }
-        if nested && self.lang == Lang::Js && last == b'>' && !code.ends_with(b"=>") {
+        if nested && self.lang == CodeLanguage::Js && last == b'>' && !code.ends_with(b"=>") {
             return false;
         }
         if code.ends_with(b"=>") || code.ends_with(b"->") || code.is_empty() {
             return true;
         }
-        let body = matches!(self.lang, Lang::Kt | Lang::Scala | Lang::Swift | Lang::Rs);
+        let body = matches!(
+            self.lang,
+            CodeLanguage::Kt | CodeLanguage::Scala | CodeLanguage::Swift | CodeLanguage::Rs
+        );
         if matches!(last, b'(' | b',' | b'=' | b':' | b'[' | b'?' | b'&' | b'|') {
             return body && matches!(last, b'=' | b'(' | b',' | b'|');
         }
@@ -326,7 +337,7 @@ impl<'a> Reader<'a> {
         let fresh = made.rsplit("new ").next().filter(|_| made.contains("new ")).is_some_and(|name| {
             name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.<>[]()?, ".contains(&b))
         });
-        !(fresh && matches!(self.lang, Lang::Cs | Lang::Java))
+        !(fresh && matches!(self.lang, CodeLanguage::Cs | CodeLanguage::Java))
     }
 
     pub(super) fn end_of_line(&mut self) {
@@ -355,25 +366,36 @@ impl<'a> Reader<'a> {
         let code = self.code.trim_ascii_end();
         let ends = |marks: &[&str]| marks.iter().any(|mark| code.ends_with(mark.as_bytes()));
         match self.lang {
-            Lang::Sql => true,
-            Lang::Py => ends(&["\\"]),
-            Lang::Sh => ends(&["\\", "|", "&&", "||"]) && !ends(&[";;"]),
-            Lang::Ps => ends(&["`", "|", ",", "+"]),
-            Lang::Html => false,
+            CodeLanguage::Sql => true,
+            CodeLanguage::Py => ends(&["\\"]),
+            CodeLanguage::Sh => ends(&["\\", "|", "&&", "||"]) && !ends(&[";;"]),
+            CodeLanguage::Ps => ends(&["`", "|", ",", "+"]),
+            CodeLanguage::Html => false,
             _ => {
                 ends(&[
                     "+", "=", "&&", "||", "|>", "\\", "??", "<<", "<>", " .", " %", "->", "=>", "..", " ?",
                     " or", " and",
-                ]) || (ends(&[","]) && matches!(self.lang, Lang::Rb | Lang::Ex | Lang::Pl | Lang::Kt))
+                ]) || (ends(&[","])
+                    && matches!(
+                        self.lang,
+                        CodeLanguage::Rb | CodeLanguage::Ex | CodeLanguage::Pl | CodeLanguage::Kt
+                    ))
                     || (ends(&["."])
-                        && matches!(self.lang, Lang::Go | Lang::Php | Lang::Rb | Lang::Js | Lang::Java))
+                        && matches!(
+                            self.lang,
+                            CodeLanguage::Go
+                                | CodeLanguage::Php
+                                | CodeLanguage::Rb
+                                | CodeLanguage::Js
+                                | CodeLanguage::Java
+                        ))
             }
         }
     }
 
     /// Whether the next line of code goes on with this one.
     fn next_continues(&self) -> bool {
-        if self.lang.by_indent() || matches!(self.lang, Lang::Html | Lang::Sql) {
+        if self.lang.by_indent() || matches!(self.lang, CodeLanguage::Html | CodeLanguage::Sql) {
             return false;
         }
         let rest = self.bytes.get(self.at + 1..).unwrap_or_default();
@@ -390,7 +412,9 @@ impl<'a> Reader<'a> {
             let opens = line.starts_with(b"{")
                 && header
                 && matches!(self.last(), b')' | b'>' | b']' | b'?' | b'a'..=b'z' | b'A'..=b'Z');
-            if opens || line.starts_with(b"throws ") || (line.starts_with(b"where ") && self.lang == Lang::Cs)
+            if opens
+                || line.starts_with(b"throws ")
+                || (line.starts_with(b"where ") && self.lang == CodeLanguage::Cs)
             {
                 return true;
             }
@@ -406,7 +430,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a regular expression as a text, where one can stand.
     fn regex(&mut self, byte: u8) -> bool {
-        if byte != b'/' || !matches!(self.lang, Lang::Js | Lang::Rb | Lang::Pl) {
+        if byte != b'/' || !matches!(self.lang, CodeLanguage::Js | CodeLanguage::Rb | CodeLanguage::Pl) {
             return false;
         }
         let place = matches!(
@@ -443,8 +467,8 @@ impl<'a> Reader<'a> {
         if byte == b'<' && rest.starts_with(b"<<") && self.begins_heredoc() {
             return true;
         }
-        if self.lang == Lang::Lua && rest.starts_with(b"[[") {
-            self.begin(2, b"]]".to_vec(), false, true, Interp::None);
+        if self.lang == CodeLanguage::Lua && rest.starts_with(b"[[") {
+            self.begin(2, b"]]".to_vec(), false, true, Interpolation::None);
             return true;
         }
         if !self.lang.quotes().contains(&byte) {
@@ -460,11 +484,13 @@ impl<'a> Reader<'a> {
         if byte == b'\'' {
             match self.lang {
                 // A lifetime, a label, a digit separator.
-                Lang::Rs | Lang::Scala if rest.get(2) != Some(&b'\'') && rest.get(1) != Some(&b'\\') => {
+                CodeLanguage::Rs | CodeLanguage::Scala
+                    if rest.get(2) != Some(&b'\'') && rest.get(1) != Some(&b'\\') =>
+                {
                     self.take(1, Some(b' '));
                     return true;
                 }
-                Lang::C if prefix.first().is_some_and(u8::is_ascii_digit) => {
+                CodeLanguage::C if prefix.first().is_some_and(u8::is_ascii_digit) => {
                     self.take(1, Some(b' '));
                     return true;
                 }
@@ -472,7 +498,7 @@ impl<'a> Reader<'a> {
             }
         }
         let interp = self.lang.interp(byte, &prefix);
-        if self.lang == Lang::Rs && has(b'r') {
+        if self.lang == CodeLanguage::Rs && has(b'r') {
             let hashes = prefix.iter().filter(|b| **b == b'#').count();
             let end = [vec![b'"'], vec![b'#'; hashes]].concat();
             self.begin(1, end, false, true, interp);
@@ -481,24 +507,27 @@ impl<'a> Reader<'a> {
         let three = [byte; 3];
         if self.lang.triple()
             && rest.starts_with(&three)
-            && (byte == b'"' || matches!(self.lang, Lang::Py | Lang::Dart))
+            && (byte == b'"' || matches!(self.lang, CodeLanguage::Py | CodeLanguage::Dart))
         {
-            let interp = if self.lang == Lang::Java { Interp::None } else { interp };
+            let interp = if self.lang == CodeLanguage::Java { Interpolation::None } else { interp };
             self.begin(3, three.to_vec(), true, true, interp);
             return true;
         }
-        let raw = (byte == b'\'' && matches!(self.lang, Lang::Sh | Lang::Ps | Lang::Sql))
-            || (byte == b'`' && self.lang == Lang::Go)
-            || (self.lang == Lang::Cs && has(b'@'))
-            || (matches!(self.lang, Lang::Dart | Lang::Py) && has(b'r') && interp == Interp::None);
-        let spans = self.lang.spans(byte) || (self.lang == Lang::Cs && has(b'@'));
+        let raw = (byte == b'\''
+            && matches!(self.lang, CodeLanguage::Sh | CodeLanguage::Ps | CodeLanguage::Sql))
+            || (byte == b'`' && self.lang == CodeLanguage::Go)
+            || (self.lang == CodeLanguage::Cs && has(b'@'))
+            || (matches!(self.lang, CodeLanguage::Dart | CodeLanguage::Py)
+                && has(b'r')
+                && interp == Interpolation::None);
+        let spans = self.lang.spans(byte) || (self.lang == CodeLanguage::Cs && has(b'@'));
         self.begin(1, vec![byte], !raw, spans, interp);
         true
     }
 
-    fn begin(&mut self, open: usize, end: Vec<u8>, escapes: bool, spans: bool, interp: Interp) {
+    fn begin(&mut self, open: usize, end: Vec<u8>, escapes: bool, spans: bool, interp: Interpolation) {
         self.take(open, Some(b'"'));
-        self.stack.push(Mode::Text(Quoted { end, escapes, spans, interp }));
+        self.stack.push(NestingMode::Text(QuotedText { end, escapes, spans, interp }));
     }
 }
 
@@ -506,41 +535,41 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    fn of(text: &str, lang: Lang) -> Vec<String> {
+    fn of(text: &str, lang: CodeLanguage) -> Vec<String> {
         split(text, 1, lang).into_iter().map(|one| one.text.trim().to_owned()).collect()
     }
 
     #[test]
     fn what_belongs_together_is_one_statement() {
-        assert_eq!(of("a = f(\n  1,  # one\n  2)\nb = 3", Lang::Py), ["a = f(   1,     2)", "b = 3"]);
+        assert_eq!(of("a = f(\n  1,  # one\n  2)\nb = 3", CodeLanguage::Py), ["a = f(   1,     2)", "b = 3"]);
         assert_eq!(
-            of("db\n  // all\n  .find(x)\n  .sort()\nnext()", Lang::Js),
+            of("db\n  // all\n  .find(x)\n  .sort()\nnext()", CodeLanguage::Js),
             ["db      .find(x)   .sort()", "next()"]
         );
         assert_eq!(
-            of("app.get('/', (req, res) => {\n  run(req);\n});", Lang::Js),
+            of("app.get('/', (req, res) => {\n  run(req);\n});", CodeLanguage::Js),
             ["app.get('/', (req, res) => {", "run(req);", "});"]
         );
-        assert_eq!(of("f({\n  a: 1,\n  b: 2\n});", Lang::Js), ["f({   a: 1,   b: 2 });"]);
-        assert_eq!(of("SELECT 1\nFROM t;\nSELECT 2;", Lang::Sql), ["SELECT 1 FROM t;", "SELECT 2;"]);
+        assert_eq!(of("f({\n  a: 1,\n  b: 2\n});", CodeLanguage::Js), ["f({   a: 1,   b: 2 });"]);
+        assert_eq!(of("SELECT 1\nFROM t;\nSELECT 2;", CodeLanguage::Sql), ["SELECT 1 FROM t;", "SELECT 2;"]);
     }
 
     #[test]
     fn texts_are_blank_and_values_in_them_are_not() {
-        let check = |text: &str, lang: Lang, expect: &str| {
+        let check = |text: &str, lang: CodeLanguage, expect: &str| {
             let code: String = split(text, 1, lang).into_iter().map(|one| one.code).collect();
             assert_eq!(code.replace('\u{1}', "«").replace('\u{2}', "»"), expect, "{text}");
         };
-        check("x = f\"a {b['c']} d\"", Lang::Py, "x = f\"  «b[\" \"]»  \"");
-        check("x = `a ${b} # c`", Lang::Js, "x = \"  « b»    \"");
-        check("x = 'it''s' // no", Lang::Js, "x = \"  \"\" \" ");
-        check("q = \"a #{b}\"", Lang::Rb, "q = \"  « b»\"");
-        check("let x: &'a str = \"{y}\";", Lang::Rs, "let x: & a str = \"«y»\";");
+        check("x = f\"a {b['c']} d\"", CodeLanguage::Py, "x = f\"  «b[\" \"]»  \"");
+        check("x = `a ${b} # c`", CodeLanguage::Js, "x = \"  « b»    \"");
+        check("x = 'it''s' // no", CodeLanguage::Js, "x = \"  \"\" \" ");
+        check("q = \"a #{b}\"", CodeLanguage::Rb, "q = \"  « b»\"");
+        check("let x: &'a str = \"{y}\";", CodeLanguage::Rs, "let x: & a str = \"«y»\";");
     }
 
     #[test]
     fn lines_are_known_and_heredocs_are_texts() {
-        let all = split("x = <<~SQL\n  select '#{a}'\nSQL\ny = 1", 7, Lang::Rb);
+        let all = split("x = <<~SQL\n  select '#{a}'\nSQL\ny = 1", 7, CodeLanguage::Rb);
         assert_eq!(all.len(), 2);
         assert!(all[0].code.contains("\u{1} a"), "{:?}", all[0].code);
         assert_eq!(all[0].line(all[0].code.find('\u{1}').unwrap_or(0)), 8);

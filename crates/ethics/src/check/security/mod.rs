@@ -17,11 +17,11 @@ mod walk;
 
 use holon_core::artifact::ethics::RiskLevel;
 
-use super::Found;
-use crate::change::FileChange;
-use crate::finding::{CheckId, Finding};
-pub(super) use lang::Lang;
-pub(super) use logical::{Statement, statements};
+use super::EthicsCheckResult;
+use crate::change::FileChangeLines;
+use crate::finding::{EthicsCheckId, EthicsFinding};
+pub(super) use lang::CodeLanguage;
+pub(super) use logical::{CodeStatement, statements};
 
 /// The most that are told of one file.
 const MOST: usize = 200;
@@ -30,7 +30,7 @@ const MOST: usize = 200;
 const LONGEST_LINE: usize = 4000;
 
 /// What one of the three checks finds.
-pub(super) fn check(id: CheckId, files: &[FileChange]) -> Found {
+pub(super) fn check(id: EthicsCheckId, files: &[FileChangeLines]) -> EthicsCheckResult {
     let mut found = Vec::new();
     for file in files {
         let place = file.place;
@@ -43,7 +43,7 @@ pub(super) fn check(id: CheckId, files: &[FileChange]) -> Found {
         let mut own = Vec::new();
         in_code(id, file, &mut own)?;
         in_settings(id, file, &mut own)?;
-        own.sort_by(|a: &Finding, b| (a.line, &a.rule).cmp(&(b.line, &b.rule)));
+        own.sort_by(|a: &EthicsFinding, b| (a.line, &a.rule).cmp(&(b.line, &b.rule)));
         own.dedup_by(|a, b| a.line == b.line && a.rule == b.rule);
         own.truncate(MOST);
         for finding in &mut own {
@@ -57,25 +57,27 @@ pub(super) fn check(id: CheckId, files: &[FileChange]) -> Found {
     Ok(found)
 }
 
-fn in_code(id: CheckId, file: &FileChange, found: &mut Vec<Finding>) -> Result<(), String> {
+fn in_code(id: EthicsCheckId, file: &FileChangeLines, found: &mut Vec<EthicsFinding>) -> Result<(), String> {
     let first = file.added.first().map_or("", |line| line.text.as_str());
-    let Some(lang) = Lang::of(&file.path, first) else { return Ok(()) };
+    let Some(lang) = CodeLanguage::of(&file.path, first) else { return Ok(()) };
     let statements = logical::statements(file, lang);
     let whole = whole(file);
     let functions = functions(lang, &statements)?;
     for (rule, what, severity, line) in plain::statements(lang)?.find(id, &statements, &functions, &whole) {
-        found.push(Finding::new(id, rule, severity, what).at(&file.path, line));
+        found.push(EthicsFinding::new(id, rule, severity, what).at(&file.path, line));
     }
     match id {
-        CheckId::CodeSecurity => {
+        EthicsCheckId::CodeSecurity => {
             let table = table::of(lang)?;
             for hole in flow::holes(table, lang, &statements, &whole, !file.is_new) {
-                found.push(Finding::new(id, &hole.id, hole.severity, hole.what).at(&file.path, hole.line));
+                found.push(
+                    EthicsFinding::new(id, &hole.id, hole.severity, hole.what).at(&file.path, hole.line),
+                );
             }
         }
-        CheckId::PersonalDataFlow => {
+        EthicsCheckId::PersonalDataFlow => {
             for (rule, what, severity, line) in personal::find(lang, &statements, &functions)? {
-                found.push(Finding::new(id, rule, severity, what).at(&file.path, line));
+                found.push(EthicsFinding::new(id, rule, severity, what).at(&file.path, line));
             }
         }
         _ => {}
@@ -83,25 +85,29 @@ fn in_code(id: CheckId, file: &FileChange, found: &mut Vec<Finding>) -> Result<(
     Ok(())
 }
 
-fn in_settings(id: CheckId, file: &FileChange, found: &mut Vec<Finding>) -> Result<(), String> {
+fn in_settings(
+    id: EthicsCheckId,
+    file: &FileChangeLines,
+    found: &mut Vec<EthicsFinding>,
+) -> Result<(), String> {
     let entries = settings::entries(file);
     if entries.is_empty() {
         return Ok(());
     }
     for (rule, what, severity, line) in plain::settings()?.find(id, &file.path, &entries, &whole(file)) {
-        found.push(Finding::new(id, rule, severity, what).at(&file.path, line));
+        found.push(EthicsFinding::new(id, rule, severity, what).at(&file.path, line));
     }
     Ok(())
 }
 
 /// The added lines as one text, without whole comments.
-fn whole(file: &FileChange) -> String {
+fn whole(file: &FileChangeLines) -> String {
     let lines = file.added.iter().filter(|line| !line.comment).map(|line| line.text.as_str());
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// For each statement the names of the function and the class around it, with the function's parameters.
-fn functions(lang: Lang, statements: &[Statement]) -> Result<Vec<String>, String> {
+fn functions(lang: CodeLanguage, statements: &[CodeStatement]) -> Result<Vec<String>, String> {
     let table = table::of(lang)?;
     let mut stack: Vec<(usize, String)> = Vec::new();
     let mut all = Vec::with_capacity(statements.len());

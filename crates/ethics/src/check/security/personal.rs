@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use holon_core::artifact::ethics::RiskLevel;
 
-use super::expr::{Known, Link, Reading, Scope, is_keyword};
-use super::lang::Lang;
-use super::logical::{PUT_IN, PUT_OUT, Statement};
-use super::personal_words::{TABLE, Table};
-use super::plain::Hit;
+use super::expr::{ChainLink, ExpressionReader, FunctionFlows, ValueScope, is_keyword};
+use super::lang::CodeLanguage;
+use super::logical::{CodeStatement, PUT_IN, PUT_OUT};
+use super::personal_words::{PersonalFlowTable, TABLE};
+use super::plain::RuleHit;
 use super::scope::{assigned, bound};
 use super::table;
 
@@ -21,7 +21,7 @@ const DEEPEST: usize = 2;
 
 /// How personal something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum PersonalDegree {
     /// A person or a request as a whole.
     Whole,
     Ordinary,
@@ -30,23 +30,29 @@ enum Kind {
 
 /// The statements that hand people's data on.
 pub(super) fn find(
-    lang: Lang,
-    statements: &[Statement],
+    lang: CodeLanguage,
+    statements: &[CodeStatement],
     functions: &[String],
-) -> Result<Vec<Hit<'static>>, String> {
+) -> Result<Vec<RuleHit<'static>>, String> {
     let table = TABLE.as_ref().map_err(Clone::clone)?;
     let flow = table::of(lang)?;
-    let (scope, known) = (Scope::default(), Known::default());
+    let (scope, known) = (ValueScope::default(), FunctionFlows::default());
     let mut hits = Vec::new();
-    let mut carries: BTreeMap<String, Kind> = BTreeMap::new();
+    let mut carries: BTreeMap<String, PersonalDegree> = BTreeMap::new();
     let mut urls: BTreeMap<String, String> = BTreeMap::new();
     let mut block: Option<usize> = None;
     let mut filling: Option<(usize, Vec<String>)> = None;
     let mut public_paths: BTreeMap<String, u64> = BTreeMap::new();
     for (at, statement) in statements.iter().enumerate() {
-        let reading =
-            Reading { table: flow, lang, statement, sources: Vec::new(), scope: &scope, known: &known };
-        let see = Seeing { table, reading: &reading, carries: &carries, depth: Cell::new(0) };
+        let reading = ExpressionReader {
+            table: flow,
+            lang,
+            statement,
+            sources: Vec::new(),
+            scope: &scope,
+            known: &known,
+        };
+        let see = PersonalDataView { table, reading: &reading, carries: &carries, depth: Cell::new(0) };
         let mut told = |rule: &'static str, what: &'static str, at: usize| {
             hits.push((rule, what, RiskLevel::High, statement.line(at)));
         };
@@ -59,13 +65,21 @@ pub(super) fn find(
                 let open = hit.end().saturating_sub(1);
                 let to = reading.closing(open, code.len());
                 let whole = rule == "personal-data-in-logs"
-                    && matches!(lang, Lang::Js | Lang::Py | Lang::Go | Lang::Rb | Lang::Php | Lang::Rs);
+                    && matches!(
+                        lang,
+                        CodeLanguage::Js
+                            | CodeLanguage::Py
+                            | CodeLanguage::Go
+                            | CodeLanguage::Rb
+                            | CodeLanguage::Php
+                            | CodeLanguage::Rs
+                    );
                 if rule == "personal-data-in-telemetry" && see.columns() {
                     told(rule, what, hit.start());
                 }
                 if let Some((place, kind)) = see.personal(open + 1, to) {
-                    let plain = lang == Lang::Py && hit.as_str().contains("print");
-                    if kind > Kind::Whole || (whole && !plain) || see.spread(open + 1, to) {
+                    let plain = lang == CodeLanguage::Py && hit.as_str().contains("print");
+                    if kind > PersonalDegree::Whole || (whole && !plain) || see.spread(open + 1, to) {
                         told(rule, what, place.max(hit.start()));
                     }
                 }
@@ -74,20 +88,23 @@ pub(super) fn find(
         // What stands in the block of such a call is handed on as well.
         block = block.filter(|indent| statement.indent > *indent);
         if block.is_some()
-            && let Some((place, _)) = see.personal(0, code.len()).filter(|(_, kind)| *kind > Kind::Whole)
+            && let Some((place, _)) =
+                see.personal(0, code.len()).filter(|(_, kind)| *kind > PersonalDegree::Whole)
         {
             told("personal-data-in-telemetry", "sends people's data to telemetry", place);
         }
         if table.telemetry.is_match(code) && code.trim_end().ends_with('{') && !code.contains("=>") {
             block = Some(statement.indent);
         }
-        if table.logs_bare.is_match(code) && !matches!(lang, Lang::Py | Lang::Go | Lang::Java) {
-            let redirected = matches!(lang, Lang::Sh | Lang::Ps)
+        if table.logs_bare.is_match(code)
+            && !matches!(lang, CodeLanguage::Py | CodeLanguage::Go | CodeLanguage::Java)
+        {
+            let redirected = matches!(lang, CodeLanguage::Sh | CodeLanguage::Ps)
                 && code.contains(['|', '>'])
                 && !code.contains("logger")
                 && !code.contains(".log");
             if let Some((place, kind)) = see.personal(0, code.len()).filter(|_| !redirected)
-                && kind > Kind::Whole
+                && kind > PersonalDegree::Whole
             {
                 told("personal-data-in-logs", "writes people's data into logs", place);
             }
@@ -114,9 +131,9 @@ pub(super) fn find(
                 || table.brokers.is_match(&named)
                 || table.brokers.is_match(&hit.as_str().replace(['.', '_'], "://."));
             let outside = text.contains("://") || named.contains("://");
-            let listed = see.columns().then_some((hit.start(), Kind::Ordinary));
+            let listed = see.columns().then_some((hit.start(), PersonalDegree::Ordinary));
             let Some((place, kind)) = see.personal(hit.end(), to).or(listed) else { continue };
-            if (broker || (outside && kind == Kind::Special)) && !text.contains("mailto:") {
+            if (broker || (outside && kind == PersonalDegree::Special)) && !text.contains("mailto:") {
                 told("personal-data-to-third-party", "sends people's data to somebody else", place);
             }
         }
@@ -131,7 +148,7 @@ pub(super) fn find(
             let around = statements.get(from..statements.len().min(at + REACH)).unwrap_or_default();
             let same = |offset: usize| functions.get(from + offset) == functions.get(at);
             let personal = around.iter().enumerate().filter(|(offset, _)| same(*offset)).any(|(_, one)| {
-                let reading = Reading {
+                let reading = ExpressionReader {
                     table: flow,
                     lang,
                     statement: one,
@@ -139,8 +156,10 @@ pub(super) fn find(
                     scope: &scope,
                     known: &known,
                 };
-                let see = Seeing { table, reading: &reading, carries: &carries, depth: Cell::new(0) };
-                see.personal(0, one.code.len()).is_some_and(|(_, kind)| kind > Kind::Whole) || see.columns()
+                let see =
+                    PersonalDataView { table, reading: &reading, carries: &carries, depth: Cell::new(0) };
+                see.personal(0, one.code.len()).is_some_and(|(_, kind)| kind > PersonalDegree::Whole)
+                    || see.columns()
             });
             if personal {
                 let what = "writes people's data where everybody can read it";
@@ -153,10 +172,11 @@ pub(super) fn find(
         let mut new = Vec::new();
         for (targets, from, to, _) in assigned(lang, code) {
             let whole = table.bulk.is_match(bulky(code.get(from..to).unwrap_or_default()));
-            let kind = see.personal(from, to).map(|(_, kind)| kind).filter(|kind| *kind > Kind::Whole);
+            let kind =
+                see.personal(from, to).map(|(_, kind)| kind).filter(|kind| *kind > PersonalDegree::Whole);
             let selects = reading.text(from, to).to_ascii_lowercase().contains("select ") && see.columns();
-            let kind = kind.or(selects.then_some(Kind::Ordinary));
-            if let Some(kind) = kind.or(whole.then_some(Kind::Whole)) {
+            let kind = kind.or(selects.then_some(PersonalDegree::Ordinary));
+            if let Some(kind) = kind.or(whole.then_some(PersonalDegree::Whole)) {
                 new.extend(targets.iter().map(|target| (target.clone(), Some(kind))));
             } else {
                 new.extend(targets.iter().map(|target| (target.clone(), None)));
@@ -175,7 +195,10 @@ pub(super) fn find(
         for hit in flow.appends.captures_iter(code) {
             let (Some(target), Some(call)) = (hit.name("target"), hit.get(0)) else { continue };
             let to = reading.closing(call.end().saturating_sub(1), code.len());
-            let kind = see.personal(call.end(), to).map(|(_, kind)| kind).filter(|kind| *kind > Kind::Whole);
+            let kind = see
+                .personal(call.end(), to)
+                .map(|(_, kind)| kind)
+                .filter(|kind| *kind > PersonalDegree::Whole);
             if let Some(kind) = kind {
                 new.push((target.as_str().to_owned(), Some(kind)));
             }
@@ -197,7 +220,7 @@ pub(super) fn find(
                 .trim_end_matches(['.', ' ', ':', '{', '(', ')']);
             let owner = owner.rsplit(['.', ' ', '>', '(']).next().unwrap_or_default();
             if table.person.is_match(&spelled(owner)) {
-                new.extend(targets.into_iter().map(|target| (target, Some(Kind::Whole))));
+                new.extend(targets.into_iter().map(|target| (target, Some(PersonalDegree::Whole))));
             }
         }
         for (name, kind) in new {
@@ -210,16 +233,16 @@ pub(super) fn find(
     Ok(hits)
 }
 
-struct Seeing<'a> {
-    table: &'a Table,
-    reading: &'a Reading<'a>,
-    carries: &'a BTreeMap<String, Kind>,
+struct PersonalDataView<'a> {
+    table: &'a PersonalFlowTable,
+    reading: &'a ExpressionReader<'a>,
+    carries: &'a BTreeMap<String, PersonalDegree>,
     depth: Cell<usize>,
 }
 
-impl Seeing<'_> {
+impl PersonalDataView<'_> {
     /// The most personal thing in a piece of code, and where it stands.
-    fn personal(&self, from: usize, to: usize) -> Option<(usize, Kind)> {
+    fn personal(&self, from: usize, to: usize) -> Option<(usize, PersonalDegree)> {
         if self.depth.get() > DEEPEST {
             return None;
         }
@@ -229,21 +252,21 @@ impl Seeing<'_> {
         found
     }
 
-    fn within(&self, from: usize, to: usize) -> Option<(usize, Kind)> {
-        let mut best: Option<(usize, Kind)> = None;
+    fn within(&self, from: usize, to: usize) -> Option<(usize, PersonalDegree)> {
+        let mut best: Option<(usize, PersonalDegree)> = None;
         let mut until = from;
         for (_, chain) in self.reading.names(from, to) {
             if chain.start < until {
                 continue;
             }
             let text = self.reading.text(chain.start, chain.end);
-            let calls = chain.links.iter().any(|link| matches!(link, Link::Call(..)));
+            let calls = chain.links.iter().any(|link| matches!(link, ChainLink::Call(..)));
             // A key is only a name: `email: x`, `email = x`.
             let after = self.reading.statement.code.get(chain.end..to).unwrap_or_default().trim_start();
             let key = (after.starts_with(':') && !after.starts_with("::"))
                 || after.starts_with("=>")
                 || (after.starts_with('=') && !after.starts_with("=="));
-            if key && !matches!(self.reading.lang, Lang::Rb) {
+            if key && !matches!(self.reading.lang, CodeLanguage::Rb) {
                 continue;
             }
             let rest = self.reading.text(chain.end, to);
@@ -262,7 +285,7 @@ impl Seeing<'_> {
         best
     }
 
-    fn kind(&self, chain: &super::expr::Chain, text: &str, calls: bool) -> Option<Kind> {
+    fn kind(&self, chain: &super::expr::NameChain, text: &str, calls: bool) -> Option<PersonalDegree> {
         let code = self.reading.statement.code.as_str();
         let head = code.get(chain.start..chain.end).unwrap_or_default();
         let plain: String = head
@@ -295,12 +318,12 @@ impl Seeing<'_> {
         let mut before = chain.start;
         for link in &chain.links {
             match link {
-                Link::Name(end) => {
+                ChainLink::Name(end) => {
                     let name = code.get(before..*end).unwrap_or_default();
                     last = name.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')).to_owned();
                     before = *end;
                 }
-                Link::Index(from, to) => {
+                ChainLink::Index(from, to) => {
                     let inner = self.reading.text(*from, *to).trim().trim_matches(['"', '\'', ':', '`']);
                     if inner.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
                         && inner.chars().any(char::is_alphabetic)
@@ -309,7 +332,7 @@ impl Seeing<'_> {
                     }
                     before = *to + 1;
                 }
-                Link::Call(from, to) => {
+                ChainLink::Call(from, to) => {
                     before = *to + 1;
                     let inner = self.reading.text(*from, *to).trim();
                     let getter = last.starts_with("get") && last.len() > 3;
@@ -417,13 +440,14 @@ impl Seeing<'_> {
                 "account_number",
             ];
             let alone = chain.links.len() == 1;
-            return (!(alone && vague.contains(&name.as_str()) && name.len() < 5)).then_some(Kind::Special);
+            return (!(alone && vague.contains(&name.as_str()) && name.len() < 5))
+                .then_some(PersonalDegree::Special);
         }
         if self.table.ordinary.is_match(&name) {
-            return Some(Kind::Ordinary);
+            return Some(PersonalDegree::Ordinary);
         }
         if self.table.bulk.is_match(&plain) && !calls {
-            return Some(Kind::Whole);
+            return Some(PersonalDegree::Whole);
         }
         let owner = self.table.person.is_match(&spelled(
             plain.rsplit_once('.').map_or("", |(left, _)| left.rsplit('.').next().unwrap_or_default()),
@@ -434,10 +458,10 @@ impl Seeing<'_> {
                 "name" | "address" | "location" | "age" | "gender" | "notes" | "addresses"
             )
         {
-            return Some(Kind::Ordinary);
+            return Some(PersonalDegree::Ordinary);
         }
         if self.table.person.is_match(&name) && !calls && !text.contains('(') {
-            return Some(Kind::Whole);
+            return Some(PersonalDegree::Whole);
         }
         None
     }

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::pattern::Pattern;
+use crate::pattern::RulePattern;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct PersonalFlowFile {
     ordinary: String,
     special: String,
     person: String,
@@ -27,44 +27,45 @@ struct File {
 }
 
 /// The words that people's data, and the places it goes to, are known by.
-pub(super) struct Table {
-    pub(super) ordinary: Pattern,
-    pub(super) special: Pattern,
-    pub(super) person: Pattern,
-    pub(super) bulk: Pattern,
-    pub(super) harmless: Pattern,
-    pub(super) logs: Pattern,
-    pub(super) logs_bare: Pattern,
-    pub(super) telemetry: Pattern,
-    pub(super) sends: Pattern,
-    pub(super) brokers: Pattern,
-    pub(super) public_files: Pattern,
-    pub(super) writes: Pattern,
-    pub(super) query: Pattern,
-    pub(super) vendors: Pattern,
-    pub(super) query_calls: Pattern,
+pub(super) struct PersonalFlowTable {
+    pub(super) ordinary: RulePattern,
+    pub(super) special: RulePattern,
+    pub(super) person: RulePattern,
+    pub(super) bulk: RulePattern,
+    pub(super) harmless: RulePattern,
+    pub(super) logs: RulePattern,
+    pub(super) logs_bare: RulePattern,
+    pub(super) telemetry: RulePattern,
+    pub(super) sends: RulePattern,
+    pub(super) brokers: RulePattern,
+    pub(super) public_files: RulePattern,
+    pub(super) writes: RulePattern,
+    pub(super) query: RulePattern,
+    pub(super) vendors: RulePattern,
+    pub(super) query_calls: RulePattern,
 }
 
-pub(super) static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(load);
+pub(super) static TABLE: LazyLock<Result<PersonalFlowTable, String>> = LazyLock::new(load);
 
-fn load() -> Result<Table, String> {
-    let file: File = toml::from_str(include_str!("../../../../../rules/ethics/personal-flow.toml"))
-        .map_err(|e| e.to_string())?;
-    Ok(Table {
-        ordinary: Pattern::new(&file.ordinary)?,
-        special: Pattern::new(&file.special)?,
-        person: Pattern::new(&file.person)?,
-        bulk: Pattern::new(&file.bulk)?,
-        harmless: Pattern::new(&file.harmless)?,
-        logs: Pattern::new(&file.logs)?,
-        logs_bare: Pattern::new(&file.logs_bare)?,
-        telemetry: Pattern::new(&file.telemetry)?,
-        sends: Pattern::new(&file.sends)?,
-        brokers: Pattern::new(&file.brokers)?,
-        public_files: Pattern::new(&file.public_files)?,
-        writes: Pattern::new(&file.writes)?,
-        query: Pattern::new(&file.query)?,
-        vendors: Pattern::new(&file.vendors)?,
-        query_calls: Pattern::new(&file.query_calls)?,
+fn load() -> Result<PersonalFlowTable, String> {
+    let file: PersonalFlowFile =
+        toml::from_str(include_str!("../../../../../rules/ethics/personal-flow.toml"))
+            .map_err(|e| e.to_string())?;
+    Ok(PersonalFlowTable {
+        ordinary: RulePattern::new(&file.ordinary)?,
+        special: RulePattern::new(&file.special)?,
+        person: RulePattern::new(&file.person)?,
+        bulk: RulePattern::new(&file.bulk)?,
+        harmless: RulePattern::new(&file.harmless)?,
+        logs: RulePattern::new(&file.logs)?,
+        logs_bare: RulePattern::new(&file.logs_bare)?,
+        telemetry: RulePattern::new(&file.telemetry)?,
+        sends: RulePattern::new(&file.sends)?,
+        brokers: RulePattern::new(&file.brokers)?,
+        public_files: RulePattern::new(&file.public_files)?,
+        writes: RulePattern::new(&file.writes)?,
+        query: RulePattern::new(&file.query)?,
+        vendors: RulePattern::new(&file.vendors)?,
+        query_calls: RulePattern::new(&file.query_calls)?,
     })
 }

@@ -5,37 +5,37 @@ use std::sync::OnceLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::lang::Lang;
-use super::logical::Statement;
-use super::settings::Entry;
+use super::lang::CodeLanguage;
+use super::logical::CodeStatement;
+use super::settings::SettingEntry;
 use super::table::{any, holds_for};
-use crate::finding::CheckId;
-use crate::pattern::{Pattern, Patterns};
+use crate::finding::EthicsCheckId;
+use crate::pattern::{RulePattern, RulePatternSet};
 
 /// How many statements around one may say more about it.
 const REACH: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Check {
+enum RuleCheck {
     #[default]
     CodeSecurity,
     ExcessiveRights,
     PersonalDataFlow,
 }
 
-impl Check {
-    fn id(self) -> CheckId {
+impl RuleCheck {
+    fn id(self) -> EthicsCheckId {
         match self {
-            Self::CodeSecurity => CheckId::CodeSecurity,
-            Self::ExcessiveRights => CheckId::ExcessiveRights,
-            Self::PersonalDataFlow => CheckId::PersonalDataFlow,
+            Self::CodeSecurity => EthicsCheckId::CodeSecurity,
+            Self::ExcessiveRights => EthicsCheckId::ExcessiveRights,
+            Self::PersonalDataFlow => EthicsCheckId::PersonalDataFlow,
         }
     }
 }
 
 /// A hit: the rule, what it is, how bad, and the line.
-pub(super) type Hit<'a> = (&'a str, &'a str, RiskLevel, u64);
+pub(super) type RuleHit<'a> = (&'a str, &'a str, RiskLevel, u64);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +49,7 @@ struct StatementRow {
     id: String,
     what: String,
     #[serde(default)]
-    check: Check,
+    check: RuleCheck,
     langs: Option<String>,
     severity: Option<RiskLevel>,
     regex: Vec<String>,
@@ -65,25 +65,25 @@ struct StatementRow {
 }
 
 #[derive(Debug)]
-struct Rule {
+struct StatementRule {
     id: String,
     what: String,
-    check: CheckId,
+    check: EthicsCheckId,
     severity: RiskLevel,
-    pattern: Pattern,
-    near: Option<Pattern>,
-    far: Option<Pattern>,
-    unless: Option<Pattern>,
-    names: Option<Pattern>,
-    not_names: Option<Pattern>,
-    file: Option<Pattern>,
-    absent: Option<Pattern>,
+    pattern: RulePattern,
+    near: Option<RulePattern>,
+    far: Option<RulePattern>,
+    unless: Option<RulePattern>,
+    names: Option<RulePattern>,
+    not_names: Option<RulePattern>,
+    file: Option<RulePattern>,
+    absent: Option<RulePattern>,
 }
 
 #[derive(Debug)]
-pub(super) struct Statements {
-    set: Patterns,
-    rules: Vec<Rule>,
+pub(super) struct StatementRules {
+    set: RulePatternSet,
+    rules: Vec<StatementRule>,
 }
 
 const STATEMENTS: [&str; 3] = [
@@ -93,25 +93,25 @@ const STATEMENTS: [&str; 3] = [
 ];
 
 /// The rules over statements for a language.
-pub(super) fn statements(lang: Lang) -> Result<&'static Statements, String> {
-    static TABLES: [OnceLock<Result<Statements, String>>; 20] = [const { OnceLock::new() }; 20];
-    let at = Lang::ALL.iter().position(|(one, _)| *one == lang).unwrap_or(0);
+pub(super) fn statements(lang: CodeLanguage) -> Result<&'static StatementRules, String> {
+    static TABLES: [OnceLock<Result<StatementRules, String>>; 20] = [const { OnceLock::new() }; 20];
+    let at = CodeLanguage::ALL.iter().position(|(one, _)| *one == lang).unwrap_or(0);
     let Some(cell) = TABLES.get(at) else { return Err("no such language".into()) };
     cell.get_or_init(|| load_statements(lang)).as_ref().map_err(Clone::clone)
 }
 
-fn load_statements(lang: Lang) -> Result<Statements, String> {
+fn load_statements(lang: CodeLanguage) -> Result<StatementRules, String> {
     let (mut rules, mut patterns) = (Vec::new(), Vec::new());
     for text in STATEMENTS {
         let file: StatementFile = toml::from_str(text).map_err(|error| error.to_string())?;
         for row in file.rule.into_iter().filter(|row| holds_for(row.langs.as_deref(), lang)) {
             let whole = any(&row.regex);
-            let optional = |text: &Option<String>| text.as_deref().map(Pattern::new).transpose();
+            let optional = |text: &Option<String>| text.as_deref().map(RulePattern::new).transpose();
             let failed = |error: String| format!("{}: {error}", row.id);
-            rules.push(Rule {
+            rules.push(StatementRule {
                 check: row.check.id(),
                 severity: row.severity.unwrap_or(RiskLevel::High),
-                pattern: Pattern::new(&whole).map_err(failed)?,
+                pattern: RulePattern::new(&whole).map_err(failed)?,
                 near: optional(&row.near)?,
                 far: optional(&row.far)?,
                 unless: optional(&row.unless)?,
@@ -125,18 +125,18 @@ fn load_statements(lang: Lang) -> Result<Statements, String> {
             patterns.push(whole);
         }
     }
-    Ok(Statements { set: Patterns::new(&patterns)?, rules })
+    Ok(StatementRules { set: RulePatternSet::new(&patterns)?, rules })
 }
 
-impl Statements {
+impl StatementRules {
     /// What is wrong in the statements; `functions` has the name and parameters of the one around each.
     pub(super) fn find<'a>(
         &'a self,
-        id: CheckId,
-        all: &[Statement],
+        id: EthicsCheckId,
+        all: &[CodeStatement],
         functions: &[String],
         whole: &str,
-    ) -> Vec<Hit<'a>> {
+    ) -> Vec<RuleHit<'a>> {
         let mut hits = Vec::new();
         for (at, statement) in all.iter().enumerate() {
             for rule in
@@ -155,10 +155,10 @@ impl Statements {
     }
 }
 
-impl Rule {
-    fn holds(&self, all: &[Statement], at: usize, functions: &[String], whole: &str) -> bool {
+impl StatementRule {
+    fn holds(&self, all: &[CodeStatement], at: usize, functions: &[String], whole: &str) -> bool {
         let Some(statement) = all.get(at) else { return false };
-        let is = |pattern: &Option<Pattern>, text: &str| {
+        let is = |pattern: &Option<RulePattern>, text: &str| {
             pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
         };
         if is(&self.unless, &statement.text)
@@ -169,7 +169,7 @@ impl Rule {
         }
         if self.near.is_some() || self.far.is_some() {
             // What stands outside of the block says nothing about it.
-            let inside = |one: &&Statement| one.indent >= statement.indent;
+            let inside = |one: &&CodeStatement| one.indent >= statement.indent;
             let ahead = all
                 .get(at.saturating_sub(REACH)..at)
                 .unwrap_or_default()
@@ -225,7 +225,7 @@ struct SettingFile {
 struct SettingRow {
     id: String,
     what: String,
-    check: Option<Check>,
+    check: Option<RuleCheck>,
     severity: Option<RiskLevel>,
     /// What the path of the file has to match.
     file: Option<String>,
@@ -245,24 +245,24 @@ struct SettingRow {
     up: usize,
 }
 
-struct Setting {
+struct SettingRule {
     id: String,
     what: String,
-    check: CheckId,
+    check: EthicsCheckId,
     severity: RiskLevel,
-    file: Option<Pattern>,
-    content: Option<Pattern>,
-    key: Pattern,
-    value: Pattern,
-    unless: Option<Pattern>,
-    with: Vec<Pattern>,
-    without: Vec<Pattern>,
+    file: Option<RulePattern>,
+    content: Option<RulePattern>,
+    key: RulePattern,
+    value: RulePattern,
+    unless: Option<RulePattern>,
+    with: Vec<RulePattern>,
+    without: Vec<RulePattern>,
     up: usize,
 }
 
-pub(super) struct Settings {
-    keys: Patterns,
-    rules: Vec<Setting>,
+pub(super) struct SettingRules {
+    keys: RulePatternSet,
+    rules: Vec<SettingRule>,
 }
 
 const SETTINGS: [&str; 2] = [
@@ -271,28 +271,29 @@ const SETTINGS: [&str; 2] = [
 ];
 
 /// The rules over settings.
-pub(super) fn settings() -> Result<&'static Settings, String> {
-    static TABLE: OnceLock<Result<Settings, String>> = OnceLock::new();
+pub(super) fn settings() -> Result<&'static SettingRules, String> {
+    static TABLE: OnceLock<Result<SettingRules, String>> = OnceLock::new();
     TABLE.get_or_init(load_settings).as_ref().map_err(Clone::clone)
 }
 
-fn load_settings() -> Result<Settings, String> {
+fn load_settings() -> Result<SettingRules, String> {
     let (mut rules, mut keys) = (Vec::new(), Vec::new());
     for text in SETTINGS {
         let file: SettingFile = toml::from_str(text).map_err(|error| error.to_string())?;
         for row in file.rule {
-            let optional = |text: &Option<String>| text.as_deref().map(Pattern::new).transpose();
+            let optional = |text: &Option<String>| text.as_deref().map(RulePattern::new).transpose();
             let failed = |error: String| format!("{}: {error}", row.id);
-            let all =
-                |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>, _>>();
+            let all = |texts: &[String]| {
+                texts.iter().map(|text| RulePattern::new(text)).collect::<Result<Vec<_>, _>>()
+            };
             keys.push(row.key.clone());
-            rules.push(Setting {
-                check: row.check.unwrap_or(Check::ExcessiveRights).id(),
+            rules.push(SettingRule {
+                check: row.check.unwrap_or(RuleCheck::ExcessiveRights).id(),
                 severity: row.severity.unwrap_or(RiskLevel::High),
                 file: optional(&row.file).map_err(failed)?,
                 content: optional(&row.content).map_err(failed)?,
-                key: Pattern::new(&row.key).map_err(failed)?,
-                value: Pattern::new(&row.value).map_err(failed)?,
+                key: RulePattern::new(&row.key).map_err(failed)?,
+                value: RulePattern::new(&row.value).map_err(failed)?,
                 unless: optional(&row.unless)?,
                 with: all(&row.with)?,
                 without: all(&row.without)?,
@@ -302,18 +303,18 @@ fn load_settings() -> Result<Settings, String> {
             });
         }
     }
-    Ok(Settings { keys: Patterns::new(&keys)?, rules })
+    Ok(SettingRules { keys: RulePatternSet::new(&keys)?, rules })
 }
 
-impl Settings {
+impl SettingRules {
     /// What is wrong in the settings of a file.
     pub(super) fn find<'a>(
         &'a self,
-        id: CheckId,
+        id: EthicsCheckId,
         path: &str,
-        entries: &[Entry],
+        entries: &[SettingEntry],
         whole: &str,
-    ) -> Vec<Hit<'a>> {
+    ) -> Vec<RuleHit<'a>> {
         let mut hits = Vec::new();
         for entry in entries {
             for rule in self.keys.matches(&entry.path).into_iter().filter_map(|number| self.rules.get(number))
@@ -330,8 +331,8 @@ impl Settings {
     }
 }
 
-impl Setting {
-    fn holds(&self, entry: &Entry, path: &str, entries: &[Entry], whole: &str) -> bool {
+impl SettingRule {
+    fn holds(&self, entry: &SettingEntry, path: &str, entries: &[SettingEntry], whole: &str) -> bool {
         let fits = self.value.is_match(&entry.value)
             && !self.unless.as_ref().is_some_and(|unless| unless.is_match(&entry.value))
             && self.file.as_ref().is_none_or(|file| file.is_match(path))
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_tables_are_sound() {
-        for (lang, name) in Lang::ALL {
+        for (lang, name) in CodeLanguage::ALL {
             assert!(statements(lang).is_ok(), "{name}: {:?}", statements(lang).err());
         }
         assert!(settings().is_ok(), "{:?}", settings().err());

@@ -1,11 +1,11 @@
 //! Texts inside of code: quotes, heredocs, and the values that are put into them.
 
-use super::lang::{Interp, Lang};
-use super::logical::{LONGEST, Mode, PUT_IN, PUT_OUT, Quoted, Reader};
+use super::lang::{CodeLanguage, Interpolation};
+use super::logical::{LONGEST, NestingMode, PUT_IN, PUT_OUT, QuotedText, StatementReader};
 
-impl Reader<'_> {
+impl StatementReader<'_> {
     pub(super) fn begins_heredoc(&mut self) -> bool {
-        if !matches!(self.lang, Lang::Sh | Lang::Php | Lang::Rb | Lang::Pl) {
+        if !matches!(self.lang, CodeLanguage::Sh | CodeLanguage::Php | CodeLanguage::Rb | CodeLanguage::Pl) {
             return false;
         }
         let line = self.rest().split(|b| *b == b'\n').next().unwrap_or_default();
@@ -24,10 +24,10 @@ impl Reader<'_> {
             return false;
         }
         let interp = match self.lang {
-            _ if quoted => Interp::None,
-            Lang::Rb => Interp::Hash,
-            Lang::Php => Interp::Dollar,
-            _ => Interp::Shell,
+            _ if quoted => Interpolation::None,
+            CodeLanguage::Rb => Interpolation::Hash,
+            CodeLanguage::Php => Interpolation::Dollar,
+            _ => Interpolation::Shell,
         };
         let length =
             skipped + word.len() + usize::from(quoted || line.get(skipped..skipped + 1) == Some("\"")) * 2;
@@ -54,12 +54,12 @@ impl Reader<'_> {
         }
         let inner = self.bytes.get(self.at..found).unwrap_or_default();
         // The lines are read on their own, as one text that ends with them.
-        let mut part = Reader {
+        let mut part = StatementReader {
             lang: self.lang,
             bytes: inner,
             at: 0,
             number: self.number,
-            stack: vec![Mode::Text(Quoted { end: vec![0], escapes: true, spans: true, interp })],
+            stack: vec![NestingMode::Text(QuotedText { end: vec![0], escapes: true, spans: true, interp })],
             brackets: Vec::new(),
             text: vec![b' '],
             code: vec![b' '],
@@ -73,7 +73,7 @@ impl Reader<'_> {
             if part.text.len() > LONGEST {
                 break;
             }
-            if matches!(part.stack.last(), Some(Mode::Text(_))) {
+            if matches!(part.stack.last(), Some(NestingMode::Text(_))) {
                 part.quoted(byte);
             } else {
                 part.plain(byte);
@@ -95,7 +95,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn quoted(&mut self, byte: u8) {
-        let Some(Mode::Text(text)) = self.stack.last() else { return };
+        let Some(NestingMode::Text(text)) = self.stack.last() else { return };
         let (interp, escapes, spans) = (text.interp, text.escapes, text.spans);
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         if rest.starts_with(&text.end) {
@@ -107,36 +107,47 @@ impl Reader<'_> {
             self.stack.pop();
             return self.end_of_line();
         }
-        if byte == b'\\' && escapes && !(interp == Interp::Backslash && rest.get(1) == Some(&b'(')) {
+        if byte == b'\\' && escapes && !(interp == Interpolation::Backslash && rest.get(1) == Some(&b'(')) {
             return self.take(2, Some(b' '));
         }
-        if escapes && byte == b'`' && self.lang == Lang::Ps {
+        if escapes && byte == b'`' && self.lang == CodeLanguage::Ps {
             return self.take(2, Some(b' '));
         }
         let next = rest.get(1).copied().unwrap_or(b' ');
         let word = next.is_ascii_alphabetic() || next == b'_';
         let opens: Option<usize> = match interp {
-            Interp::Brace if byte == b'{' && next == b'{' => return self.take(2, Some(b' ')),
-            Interp::Brace if byte == b'{' && (self.lang != Lang::Rs || word) => Some(1),
-            Interp::Dollar | Interp::DollarBrace | Interp::Shell if byte == b'$' && next == b'{' => Some(2),
-            Interp::Shell if byte == b'$' && next == b'(' => Some(2),
-            Interp::Dollar if byte == b'{' && next == b'$' && self.lang == Lang::Php => Some(1),
-            Interp::Hash if byte == b'#' && next == b'{' => Some(2),
-            Interp::Backslash if byte == b'\\' && next == b'(' => Some(2),
+            Interpolation::Brace if byte == b'{' && next == b'{' => return self.take(2, Some(b' ')),
+            Interpolation::Brace if byte == b'{' && (self.lang != CodeLanguage::Rs || word) => Some(1),
+            Interpolation::Dollar | Interpolation::DollarBrace | Interpolation::Shell
+                if byte == b'$' && next == b'{' =>
+            {
+                Some(2)
+            }
+            Interpolation::Shell if byte == b'$' && next == b'(' => Some(2),
+            Interpolation::Dollar if byte == b'{' && next == b'$' && self.lang == CodeLanguage::Php => {
+                Some(1)
+            }
+            Interpolation::Hash if byte == b'#' && next == b'{' => Some(2),
+            Interpolation::Backslash if byte == b'\\' && next == b'(' => Some(2),
             _ => None,
         };
         if let Some(length) = opens {
             self.take(1, Some(PUT_IN));
             self.take(length - 1, Some(b' '));
             self.brackets.push((b'i', false));
-            self.stack.push(Mode::Inside);
+            self.stack.push(NestingMode::Inside);
             return;
         }
-        let named = matches!(interp, Interp::Dollar | Interp::Shell)
+        let named = matches!(interp, Interpolation::Dollar | Interpolation::Shell)
             && byte == b'$'
-            && (word || (interp == Interp::Shell && (next.is_ascii_digit() || next == b'@' || next == b'*')));
+            && (word
+                || (interp == Interpolation::Shell
+                    && (next.is_ascii_digit() || next == b'@' || next == b'*')));
         if named {
-            let keeps = matches!(self.lang, Lang::Php | Lang::Pl | Lang::Ps | Lang::Sh);
+            let keeps = matches!(
+                self.lang,
+                CodeLanguage::Php | CodeLanguage::Pl | CodeLanguage::Ps | CodeLanguage::Sh
+            );
             if keeps && self.code.last() == Some(&b' ') {
                 // The sign belongs to the name; the mark goes ahead of it.
                 if let Some(last) = self.code.last_mut() {
@@ -177,7 +188,7 @@ impl Reader<'_> {
             let tail = rest.get(length..).unwrap_or_default();
             if tail.starts_with(b"->") && tail.get(2).is_some_and(u8::is_ascii_alphabetic) {
                 length += 2 + word(length + 2);
-            } else if tail.starts_with(b"[") && matches!(self.lang, Lang::Php | Lang::Pl) {
+            } else if tail.starts_with(b"[") && matches!(self.lang, CodeLanguage::Php | CodeLanguage::Pl) {
                 let Some(end) = tail.iter().take(80).position(|b| *b == b']') else { return length };
                 length += end + 1;
             } else {

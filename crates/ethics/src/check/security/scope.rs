@@ -1,18 +1,18 @@
 //! Functions with their parameters, and assignments, in the forms of many languages.
 
 use super::expr::{is_keyword, is_start};
-use super::lang::Lang;
-use super::logical::Statement;
-use super::table::Table;
+use super::lang::CodeLanguage;
+use super::logical::CodeStatement;
+use super::table::TaintTable;
 
 /// The name of the function that a statement begins, and its parameters with their types.
 pub(super) fn parameters(
-    table: &Table,
-    lang: Lang,
-    statement: &Statement,
+    table: &TaintTable,
+    lang: CodeLanguage,
+    statement: &CodeStatement,
 ) -> Option<(String, Vec<(String, String)>)> {
     let code = statement.code.as_str();
-    if matches!(lang, Lang::Js | Lang::Cs | Lang::Dart | Lang::Scala)
+    if matches!(lang, CodeLanguage::Js | CodeLanguage::Cs | CodeLanguage::Dart | CodeLanguage::Scala)
         && let Some(found) = arrow(lang, statement)
     {
         return Some(found);
@@ -56,11 +56,14 @@ pub(super) fn parameters(
             return Some((name.to_owned(), alone.unwrap_or_default()));
         }
         let close = closing(code, open);
-        if matches!(lang, Lang::Java | Lang::Cs | Lang::C | Lang::Dart | Lang::Js) {
+        if matches!(
+            lang,
+            CodeLanguage::Java | CodeLanguage::Cs | CodeLanguage::C | CodeLanguage::Dart | CodeLanguage::Js
+        ) {
             let after = code.get(close + 1..).unwrap_or_default().trim();
             let body = after.ends_with('{')
                 || after.contains("=>")
-                || after.is_empty() && lang == Lang::C
+                || after.is_empty() && lang == CodeLanguage::C
                 || after.ends_with("throws");
             if !body {
                 return None;
@@ -74,13 +77,13 @@ pub(super) fn parameters(
 }
 
 /// `(a, b) => …` and `a => …`, with the name it is given.
-fn arrow(lang: Lang, statement: &Statement) -> Option<(String, Vec<(String, String)>)> {
+fn arrow(lang: CodeLanguage, statement: &CodeStatement) -> Option<(String, Vec<(String, String)>)> {
     let code = statement.code.as_str();
     let at = code.rfind("=>")?;
     let mut before = code.get(..at)?.trim_end();
     // A type may stand between the parentheses and the arrow.
     if !before.ends_with(')')
-        && lang == Lang::Js
+        && lang == CodeLanguage::Js
         && let Some(close) = before.rfind("):")
     {
         before = before.get(..=close)?;
@@ -107,7 +110,11 @@ fn arrow(lang: Lang, statement: &Statement) -> Option<(String, Vec<(String, Stri
     let ahead = ahead.trim_end_matches(['=', ':', ' ']);
     let name: String = ahead.chars().rev().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
     let name: String = if named { name.chars().rev().collect() } else { String::new() };
-    let own = list(if lang == Lang::Cs && !inner.contains(' ') { Lang::Js } else { lang }, inner, words);
+    let own = list(
+        if lang == CodeLanguage::Cs && !inner.contains(' ') { CodeLanguage::Js } else { lang },
+        inner,
+        words,
+    );
     Some((name, own))
 }
 
@@ -129,7 +136,7 @@ fn closing(code: &str, open: usize) -> usize {
 }
 
 /// Parameters between commas, each as its name and the rest.
-fn list(lang: Lang, inner: &str, words: &str) -> Vec<(String, String)> {
+fn list(lang: CodeLanguage, inner: &str, words: &str) -> Vec<(String, String)> {
     let mut all = Vec::new();
     let (mut depth, mut start) = (0i32, 0);
     let bytes = inner.as_bytes();
@@ -148,7 +155,7 @@ fn list(lang: Lang, inner: &str, words: &str) -> Vec<(String, String)> {
         }
     }
     // `a, b string`: the type stands behind the last.
-    if lang == Lang::Go {
+    if lang == CodeLanguage::Go {
         let mut kind = String::new();
         for (_, own) in all.iter_mut().rev() {
             if own.trim().is_empty() {
@@ -161,7 +168,7 @@ fn list(lang: Lang, inner: &str, words: &str) -> Vec<(String, String)> {
     all
 }
 
-fn one(lang: Lang, part: &str, text: &str, all: &mut Vec<(String, String)>) {
+fn one(lang: CodeLanguage, part: &str, text: &str, all: &mut Vec<(String, String)>) {
     let part = part.trim();
     if part.is_empty() {
         return;
@@ -171,7 +178,12 @@ fn one(lang: Lang, part: &str, text: &str, all: &mut Vec<(String, String)>) {
         (!name.is_empty()).then(|| name.to_owned())
     };
     match lang {
-        Lang::Py | Lang::Js | Lang::Kt | Lang::Scala | Lang::Rs | Lang::Swift => {
+        CodeLanguage::Py
+        | CodeLanguage::Js
+        | CodeLanguage::Kt
+        | CodeLanguage::Scala
+        | CodeLanguage::Rs
+        | CodeLanguage::Swift => {
             let colon = part.find(':').filter(|at| part.get(at + 1..at + 2) != Some(":"));
             let (name, _) = colon.map_or((part, ""), |at| part.split_at(at));
             let kind = text.trim();
@@ -193,12 +205,12 @@ fn one(lang: Lang, part: &str, text: &str, all: &mut Vec<(String, String)>) {
                 all.push((name, annotated));
             }
         }
-        Lang::Go => {
+        CodeLanguage::Go => {
             let mut words = part.split_whitespace();
             let name = words.next().unwrap_or_default().to_owned();
             all.push((name, words.collect::<Vec<_>>().join(" ")));
         }
-        Lang::Php | Lang::Ps => {
+        CodeLanguage::Php | CodeLanguage::Ps => {
             if let Some(at) = part.rfind('$') {
                 let name: String = part
                     .get(at + 1..)
@@ -209,7 +221,7 @@ fn one(lang: Lang, part: &str, text: &str, all: &mut Vec<(String, String)>) {
                 all.push((format!("${name}"), text.get(..at).unwrap_or_default().to_owned()));
             }
         }
-        Lang::Java | Lang::Cs | Lang::C | Lang::Dart => {
+        CodeLanguage::Java | CodeLanguage::Cs | CodeLanguage::C | CodeLanguage::Dart => {
             let own = part.rfind(')').map_or(part, |at| part.get(at..).unwrap_or_default());
             let own =
                 own.find('=').map_or(part, |at| part.get(..part.len() - own.len() + at).unwrap_or(part));
@@ -221,13 +233,19 @@ fn one(lang: Lang, part: &str, text: &str, all: &mut Vec<(String, String)>) {
                 all.push((name, kind.to_owned()));
             }
         }
-        Lang::Ex | Lang::Rb | Lang::Lua | Lang::Sql | Lang::Pl | Lang::Sh | Lang::Html => {
+        CodeLanguage::Ex
+        | CodeLanguage::Rb
+        | CodeLanguage::Lua
+        | CodeLanguage::Sql
+        | CodeLanguage::Pl
+        | CodeLanguage::Sh
+        | CodeLanguage::Html => {
             for word in
                 part.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '@')).filter(|w| !w.is_empty())
             {
                 if word.starts_with(|c: char| c.is_lowercase() || c == '_' || c == '@') && !is_keyword(word) {
                     all.push((word.to_owned(), text.to_owned()));
-                    if lang != Lang::Ex {
+                    if lang != CodeLanguage::Ex {
                         break;
                     }
                 }
@@ -237,11 +255,11 @@ fn one(lang: Lang, part: &str, text: &str, all: &mut Vec<(String, String)>) {
 }
 
 /// The assignments in a statement: targets, where the value stands, and whether it is added to what was there.
-pub(super) fn assigned(lang: Lang, code: &str) -> Vec<(Vec<String>, usize, usize, bool)> {
+pub(super) fn assigned(lang: CodeLanguage, code: &str) -> Vec<(Vec<String>, usize, usize, bool)> {
     let mut all = Vec::new();
     let bytes = code.as_bytes();
     let (mut depth, mut at) = (0i32, 0);
-    if lang == Lang::Sql {
+    if lang == CodeLanguage::Sql {
         return sql(code);
     }
     while let Some(&byte) = bytes.get(at) {
@@ -253,7 +271,7 @@ pub(super) fn assigned(lang: Lang, code: &str) -> Vec<(Vec<String>, usize, usize
                 let before = at.checked_sub(1).and_then(|at| bytes.get(at)).copied().unwrap_or(0);
                 if matches!(next, b'=' | b'~')
                     || matches!(before, b'!' | b'<' | b'>' | b'=' | b'~')
-                    || (next == b'>' && lang != Lang::Sh)
+                    || (next == b'>' && lang != CodeLanguage::Sh)
                 {
                     at += 2;
                     continue;
@@ -270,11 +288,11 @@ pub(super) fn assigned(lang: Lang, code: &str) -> Vec<(Vec<String>, usize, usize
                 if !targets.is_empty() {
                     all.push((targets, at + 1, to, adds));
                 }
-                if lang != Lang::Sh {
+                if lang != CodeLanguage::Sh {
                     return all;
                 }
             }
-            b'<' if lang == Lang::Ex && bytes.get(at + 1) == Some(&b'-') => {
+            b'<' if lang == CodeLanguage::Ex && bytes.get(at + 1) == Some(&b'-') => {
                 let targets = targets(lang, code.get(..at).unwrap_or_default());
                 all.push((targets, at + 2, code.len(), false));
                 return all;
@@ -313,7 +331,7 @@ fn value_end(code: &str, from: usize) -> usize {
 }
 
 /// The names on the left of an assignment.
-fn targets(lang: Lang, left: &str) -> Vec<String> {
+fn targets(lang: CodeLanguage, left: &str) -> Vec<String> {
     let left = left.trim();
     let after = [
         "if let ",
@@ -344,7 +362,7 @@ fn targets(lang: Lang, left: &str) -> Vec<String> {
     let several = rest.contains(['{', '('])
         || (rest.contains(',') && !rest.contains('<'))
         || rest.starts_with('[')
-        || (lang == Lang::Rs && told && rest.contains('('));
+        || (lang == CodeLanguage::Rs && told && rest.contains('('));
     if several {
         let words = rest.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '@' | '%')));
         let words = words.filter(|word| {
@@ -354,7 +372,7 @@ fn targets(lang: Lang, left: &str) -> Vec<String> {
         let path = rest
             .find('(')
             .is_some_and(|at| at > 0 && rest.as_bytes().get(at - 1).is_some_and(|b| b.is_ascii_lowercase()));
-        return if path && lang != Lang::Pl && lang != Lang::Php {
+        return if path && lang != CodeLanguage::Pl && lang != CodeLanguage::Php {
             Vec::new()
         } else {
             words.map(str::to_owned).collect()
@@ -365,7 +383,7 @@ fn targets(lang: Lang, left: &str) -> Vec<String> {
         Some(at)
             if rest.get(at + 1..at + 2) != Some(":")
                 && !(at > 0 && rest.get(at - 1..at) == Some(":"))
-                && lang != Lang::Lua =>
+                && lang != CodeLanguage::Lua =>
         {
             rest.get(..at).unwrap_or_default()
         }
@@ -390,7 +408,7 @@ fn targets(lang: Lang, left: &str) -> Vec<String> {
     }
     // In a shell a variable is read with a sign that it is not written with.
     match lang {
-        Lang::Sh => vec![format!("${name}"), name],
+        CodeLanguage::Sh => vec![format!("${name}"), name],
         _ => vec![name],
     }
 }
@@ -410,7 +428,7 @@ fn sql(code: &str) -> Vec<(Vec<String>, usize, usize, bool)> {
 }
 
 /// Names that loops and blocks give to what they go through.
-pub(super) fn bound(lang: Lang, code: &str) -> Vec<(Vec<String>, usize, usize)> {
+pub(super) fn bound(lang: CodeLanguage, code: &str) -> Vec<(Vec<String>, usize, usize)> {
     let mut all = Vec::new();
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '@')));
@@ -448,14 +466,16 @@ pub(super) fn bound(lang: Lang, code: &str) -> Vec<(Vec<String>, usize, usize)> 
             break;
         }
     }
-    if lang == Lang::Py
+    if lang == CodeLanguage::Py
         && let Some(at) =
             code.find(" as ").filter(|_| code.starts_with("with") || code.starts_with("async with"))
     {
         all.push((words(code.get(at + 4..).unwrap_or_default()), 4, at));
     }
     // What is handed to a block or a small function: `xs.each do |x|`, `xs.map(x => …)`, `xs.forEach { x -> …`.
-    let arrow = code.find("=>").or_else(|| code.find("->").filter(|_| matches!(lang, Lang::Kt | Lang::Java)));
+    let arrow = code
+        .find("=>")
+        .or_else(|| code.find("->").filter(|_| matches!(lang, CodeLanguage::Kt | CodeLanguage::Java)));
     if let Some(at) = arrow {
         let before = code.get(..at).unwrap_or_default().trim_end();
         let open = if before.ends_with(')') { before.rfind('(') } else { before.rfind(['(', '{', ' ']) };
@@ -473,7 +493,7 @@ pub(super) fn bound(lang: Lang, code: &str) -> Vec<(Vec<String>, usize, usize)> 
             }
         }
     }
-    if matches!(lang, Lang::Rb | Lang::Rs) {
+    if matches!(lang, CodeLanguage::Rb | CodeLanguage::Rs) {
         let mut bars = code.match_indices('|').map(|(at, _)| at);
         if let (Some(open), Some(close)) = (bars.next(), bars.next()) {
             let names = words(code.get(open + 1..close).unwrap_or_default());

@@ -1,14 +1,14 @@
 //! Settings as keys and values, whatever the format: YAML, JSON, HCL, nginx, INI, properties, XML, Dockerfiles.
 
-use super::braces::{Braces, braces};
-use crate::change::FileChange;
+use super::braces::{BraceReader, braces};
+use crate::change::FileChangeLines;
 
 /// How deep settings are nested at most.
 pub(super) const DEEPEST: usize = 40;
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct SettingEntry {
     /// The keys that lead to it, joined by dots; items of a list are `[]`.
     pub(crate) path: String,
     pub(crate) value: String,
@@ -19,7 +19,7 @@ pub(crate) struct Entry {
 
 /// How a file writes settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum SettingFormat {
     Yaml,
     Braces,
     Lines,
@@ -28,36 +28,36 @@ pub(crate) enum Format {
 }
 
 /// The format of a file, by its name.
-pub(crate) fn format(path: &str) -> Option<Format> {
+pub(crate) fn format(path: &str) -> Option<SettingFormat> {
     let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let docker = name.starts_with("dockerfile")
         || name.starts_with("containerfile")
         || matches!(ending, "dockerfile" | "containerfile");
     if docker {
-        return Some(Format::Docker);
+        return Some(SettingFormat::Docker);
     }
     Some(match ending {
-        "yml" | "yaml" => Format::Yaml,
-        "tpl" if path.contains("templates/") || path.contains("chart") => Format::Yaml,
+        "yml" | "yaml" => SettingFormat::Yaml,
+        "tpl" if path.contains("templates/") || path.contains("chart") => SettingFormat::Yaml,
         "json" | "tf" | "hcl" | "tfvars" | "json5" | "jsonc" | "bicep" | "nomad" | "cue" | "jsonnet"
-        | "nix" | "rego" => Format::Braces,
-        "template" if path.contains("nginx") => Format::Braces,
+        | "nix" | "rego" => SettingFormat::Braces,
+        "template" if path.contains("nginx") => SettingFormat::Braces,
         "conf" | "vhost"
             if path.contains("nginx")
                 || path.contains("haproxy_never")
                 || path.contains("sites-")
                 || path.contains("conf.d/") =>
         {
-            Format::Braces
+            SettingFormat::Braces
         }
-        "xml" | "config" | "plist" | "csproj" | "xsd" | "wsdl" => Format::Xml,
+        "xml" | "config" | "plist" | "csproj" | "xsd" | "wsdl" => SettingFormat::Xml,
         "ini" | "cfg" | "conf" | "cnf" | "properties" | "env" | "toml" | "service" | "socket" | "timer"
         | "desktop" | "htaccess" | "rules" | "reg" | "sudoers" | "inf" | "container" | "mount" => {
-            Format::Lines
+            SettingFormat::Lines
         }
-        _ if name.contains("nginx") => Format::Braces,
-        _ if name == "caddyfile" => Format::Braces,
+        _ if name.contains("nginx") => SettingFormat::Braces,
+        _ if name == "caddyfile" => SettingFormat::Braces,
         _ if name.starts_with(".env")
             || name.ends_with("sudoers")
             || path.contains("sudoers.d/")
@@ -77,47 +77,47 @@ pub(crate) fn format(path: &str) -> Option<Format> {
                     | "config"
             ) =>
         {
-            Format::Lines
+            SettingFormat::Lines
         }
         _ => return None,
     })
 }
 
 /// The settings in the added lines.
-pub(crate) fn entries(file: &FileChange) -> Vec<Entry> {
+pub(crate) fn entries(file: &FileChangeLines) -> Vec<SettingEntry> {
     let Some(mut format) = format(&file.path) else { return Vec::new() };
     let first = file.added.iter().map(|line| line.text.trim()).find(|text| !text.is_empty());
-    if format == Format::Lines
+    if format == SettingFormat::Lines
         && first.is_some_and(|text| {
             text.starts_with("<?xml") || text.starts_with("<!DOCTYPE") || text.starts_with("<busconfig")
         })
     {
-        format = Format::Xml;
+        format = SettingFormat::Xml;
     }
     let lines: Vec<(u64, &str)> = file.added.iter().map(|line| (line.number, line.text.as_str())).collect();
     read(&lines, format)
 }
 
 /// The settings in numbered lines.
-pub(crate) fn read(lines: &[(u64, &str)], format: Format) -> Vec<Entry> {
-    let mut out = Out::default();
+pub(crate) fn read(lines: &[(u64, &str)], format: SettingFormat) -> Vec<SettingEntry> {
+    let mut out = EntryCollector::default();
     match format {
-        Format::Yaml => yaml(lines, &mut out),
-        Format::Braces => braces(lines, &mut out),
-        Format::Lines => plain(lines, &mut out),
-        Format::Xml => xml(lines, &mut out),
-        Format::Docker => docker(lines, &mut out),
+        SettingFormat::Yaml => yaml(lines, &mut out),
+        SettingFormat::Braces => braces(lines, &mut out),
+        SettingFormat::Lines => plain(lines, &mut out),
+        SettingFormat::Xml => xml(lines, &mut out),
+        SettingFormat::Docker => docker(lines, &mut out),
     }
     out.entries
 }
 
 #[derive(Default)]
-pub(super) struct Out {
-    entries: Vec<Entry>,
+pub(super) struct EntryCollector {
+    entries: Vec<SettingEntry>,
     next: usize,
 }
 
-impl Out {
+impl EntryCollector {
     pub(super) fn open(&mut self) -> usize {
         self.next += 1;
         self.next
@@ -125,7 +125,7 @@ impl Out {
 
     pub(super) fn push(&mut self, path: &str, value: &str, line: u64, within: &[usize]) {
         let value = unquoted(value);
-        self.entries.push(Entry { path: path.to_owned(), value, line, within: within.to_vec() });
+        self.entries.push(SettingEntry { path: path.to_owned(), value, line, within: within.to_vec() });
     }
 }
 
@@ -162,15 +162,15 @@ fn bare<'a>(line: &'a str, mark: &str) -> &'a str {
     line
 }
 
-struct Level {
+struct IndentLevel {
     indent: usize,
     path: String,
     within: Vec<usize>,
 }
 
-fn yaml(lines: &[(u64, &str)], out: &mut Out) {
+fn yaml(lines: &[(u64, &str)], out: &mut EntryCollector) {
     let root = out.open();
-    let mut levels = vec![Level { indent: 0, path: String::new(), within: vec![root] }];
+    let mut levels = vec![IndentLevel { indent: 0, path: String::new(), within: vec![root] }];
     let mut block: Option<(usize, String, Vec<usize>)> = None;
     let mut at = 0;
     while let Some((number, raw)) = lines.get(at).copied() {
@@ -180,7 +180,12 @@ fn yaml(lines: &[(u64, &str)], out: &mut Out) {
             if raw.trim().is_empty() || indent > *owner {
                 let (path, within) = (path.clone(), within.clone());
                 if !raw.trim().is_empty() {
-                    out.entries.push(Entry { path, value: raw.trim().to_owned(), line: number, within });
+                    out.entries.push(SettingEntry {
+                        path,
+                        value: raw.trim().to_owned(),
+                        line: number,
+                        within,
+                    });
                 }
                 continue;
             }
@@ -192,7 +197,7 @@ fn yaml(lines: &[(u64, &str)], out: &mut Out) {
         }
         if line.starts_with("---") {
             let root = out.open();
-            levels = vec![Level { indent: 0, path: String::new(), within: vec![root] }];
+            levels = vec![IndentLevel { indent: 0, path: String::new(), within: vec![root] }];
             continue;
         }
         let mut column = indent;
@@ -217,7 +222,7 @@ fn yaml(lines: &[(u64, &str)], out: &mut Out) {
             let path = format!("{}[]", parent.map_or("", |level| level.path.as_str()).trim_end_matches("[]"));
             let mut within = parent.map(|level| level.within.clone()).unwrap_or_default();
             within.push(out.open());
-            levels.push(Level { indent: column, path, within });
+            levels.push(IndentLevel { indent: column, path, within });
             let skipped = line.len() - rest.trim_start().len();
             column += skipped;
             line = rest.trim_start();
@@ -245,7 +250,7 @@ fn yaml(lines: &[(u64, &str)], out: &mut Out) {
         if value.is_empty() || value.starts_with('&') && !value.contains(' ') || value == "!!map" {
             let mut within = within;
             within.push(out.open());
-            levels.push(Level { indent: column + 1, path, within });
+            levels.push(IndentLevel { indent: column + 1, path, within });
         } else if matches!(value.chars().next(), Some('|' | '>')) {
             block = Some((indent, path, within));
         } else {
@@ -294,12 +299,12 @@ fn pair(line: &str) -> Option<(String, &str)> {
 }
 
 /// A value that may be a list or an object on one line.
-fn flow(path: &str, text: &str, line: u64, within: &[usize], out: &mut Out) {
+fn flow(path: &str, text: &str, line: u64, within: &[usize], out: &mut EntryCollector) {
     let text = text.trim();
     if (text.starts_with('[') && text.ends_with(']'))
         || (text.starts_with('{') && text.ends_with('}') && !text.starts_with("{{"))
     {
-        let mut parser = Braces::new(vec![(line, text.to_owned())]);
+        let mut parser = BraceReader::new(vec![(line, text.to_owned())]);
         parser.value(path, within, out, 0);
     } else {
         out.push(path, text, line, within);
@@ -307,7 +312,7 @@ fn flow(path: &str, text: &str, line: u64, within: &[usize], out: &mut Out) {
 }
 
 /// `key = value`, `key: value`, `key value`, with sections in brackets.
-fn plain(lines: &[(u64, &str)], out: &mut Out) {
+fn plain(lines: &[(u64, &str)], out: &mut EntryCollector) {
     let root = out.open();
     let (mut section, mut within) = (String::new(), vec![root]);
     let mut pending: Option<(u64, String)> = None;
@@ -363,7 +368,7 @@ fn plain(lines: &[(u64, &str)], out: &mut Out) {
 }
 
 /// Elements and attributes.
-fn xml(lines: &[(u64, &str)], out: &mut Out) {
+fn xml(lines: &[(u64, &str)], out: &mut EntryCollector) {
     let root = out.open();
     let mut stack: Vec<(String, usize)> = Vec::new();
     let mut comment = false;
@@ -423,7 +428,7 @@ fn xml(lines: &[(u64, &str)], out: &mut Out) {
 }
 
 /// Instructions with what they are given; of several users the last counts.
-fn docker(lines: &[(u64, &str)], out: &mut Out) {
+fn docker(lines: &[(u64, &str)], out: &mut EntryCollector) {
     let root = out.open();
     let mut whole: Option<(u64, String)> = None;
     let mut users = Vec::new();
@@ -466,7 +471,7 @@ fn docker(lines: &[(u64, &str)], out: &mut Out) {
 mod tests {
     use super::*;
 
-    fn of(text: &str, format: Format) -> Vec<String> {
+    fn of(text: &str, format: SettingFormat) -> Vec<String> {
         let lines: Vec<(u64, &str)> = (1..).zip(text.lines()).collect();
         read(&lines, format)
             .into_iter()
@@ -478,7 +483,7 @@ mod tests {
     fn yaml_is_told_by_its_indentation() {
         let text = "spec:\n  containers:\n    - name: a\n      securityContext:\n        privileged: true # on\n        capabilities: {add: [ALL, \"X\"]}\n    - name: b\n  run: |\n    one\n    two\nend: 1";
         assert_eq!(
-            of(text, Format::Yaml),
+            of(text, SettingFormat::Yaml),
             [
                 "3:spec.containers[].name=a",
                 "5:spec.containers[].securityContext.privileged=true",
@@ -495,13 +500,16 @@ mod tests {
     #[test]
     fn braces_of_all_kinds() {
         assert_eq!(
-            of("{\"Statement\": [{\"Action\": \"*\",\n \"Resource\": [\"a\", \"*\"]}]}", Format::Braces),
+            of(
+                "{\"Statement\": [{\"Action\": \"*\",\n \"Resource\": [\"a\", \"*\"]}]}",
+                SettingFormat::Braces
+            ),
             ["1:Statement[].Action=*", "2:Statement[].Resource[]=a", "2:Statement[].Resource[]=*"]
         );
         assert_eq!(
             of(
                 "resource \"aws_x\" \"y\" {\n  public = true # no\n  ingress {\n    ports = [22]\n  }\n  policy = jsonencode({\n    Action = \"*\"\n  })\n}",
-                Format::Braces
+                SettingFormat::Braces
             ),
             [
                 "2:resource.aws_x.y.public=true",
@@ -511,7 +519,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            of("server {\n listen 80;\n add_header A \"b c\";\n}", Format::Braces),
+            of("server {\n listen 80;\n add_header A \"b c\";\n}", SettingFormat::Braces),
             ["2:server.listen=80", "3:server.add_header=A b c"]
         );
     }
@@ -519,12 +527,12 @@ mod tests {
     #[test]
     fn lines_elements_and_instructions() {
         assert_eq!(
-            of("[a]\nx = 1\ny: 2\nPermitRootLogin yes", Format::Lines),
+            of("[a]\nx = 1\ny: 2\nPermitRootLogin yes", SettingFormat::Lines),
             ["2:a.x=1", "3:a.y=2", "4:a.PermitRootLogin=yes"]
         );
-        assert_eq!(of("<a><b c=\"d\">e</b></a>", Format::Xml), ["1:a.b.c=d", "1:a.b=e"]);
+        assert_eq!(of("<a><b c=\"d\">e</b></a>", SettingFormat::Xml), ["1:a.b.c=d", "1:a.b=e"]);
         assert_eq!(
-            of("FROM x\nUSER root\nRUN a \\\n  b\nUSER app", Format::Docker),
+            of("FROM x\nUSER root\nRUN a \\\n  b\nUSER app", SettingFormat::Docker),
             ["1:from=x", "3:run=RUN a", "3:run=a  b", "4:run=b", "5:user=app"]
         );
     }

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use holon_core::artifact::ethics::RiskLevel;
 use serde::Deserialize;
 
-use super::lang::Lang;
-use crate::pattern::{Pattern, Patterns};
+use super::lang::CodeLanguage;
+use crate::pattern::{RulePattern, RulePatternSet};
 
 /// How far from home a value is: nothing, a parameter, this machine, somebody else.
 pub(super) const PARAMETER: u8 = 1;
@@ -33,7 +33,7 @@ fn class_bit(name: &str) -> Result<u32, String> {
 /// What a sink needs of a value to be a hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Least {
+pub(super) enum SinkNeed {
     /// Anything that is not written out.
     Any,
     /// A parameter, however it is used.
@@ -50,64 +50,64 @@ pub(super) enum Least {
 
 /// Where a value does harm.
 #[derive(Debug)]
-pub(super) struct Sink {
+pub(super) struct TaintSink {
     pub(super) id: String,
     pub(super) what: String,
     pub(super) severity: RiskLevel,
     pub(super) class: u32,
-    pub(super) least: Least,
+    pub(super) least: SinkNeed,
     pub(super) args: Vec<usize>,
-    pub(super) named: Option<Pattern>,
-    pub(super) calls: Pattern,
-    pub(super) shape: Option<Pattern>,
-    pub(super) also: Option<Pattern>,
-    pub(super) unless: Option<Pattern>,
-    pub(super) file: Option<Pattern>,
-    pub(super) absent: Option<Pattern>,
+    pub(super) named: Option<RulePattern>,
+    pub(super) calls: RulePattern,
+    pub(super) shape: Option<RulePattern>,
+    pub(super) also: Option<RulePattern>,
+    pub(super) unless: Option<RulePattern>,
+    pub(super) file: Option<RulePattern>,
+    pub(super) absent: Option<RulePattern>,
     /// A text with a fixed beginning is fine.
     pub(super) fixed: bool,
 }
 
 /// A text that is a hole in itself when a value is put into it.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(super) struct BuiltTextRule {
     pub(super) id: String,
     pub(super) what: String,
     pub(super) class: u32,
-    pub(super) shape: Pattern,
+    pub(super) shape: RulePattern,
     /// What stands directly ahead of a value that is data.
-    pub(super) ahead: Pattern,
+    pub(super) ahead: RulePattern,
 }
 
 /// Everything for one language.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) source_set: Patterns,
-    pub(super) sources: Vec<(Pattern, u8)>,
-    pub(super) sink_set: Patterns,
-    pub(super) sinks: Vec<Sink>,
-    pub(super) built: Vec<Built>,
-    pub(super) cleaners: Vec<(Pattern, u32)>,
-    pub(super) hands_on: Pattern,
-    pub(super) formats: Pattern,
-    pub(super) forgets: Pattern,
-    pub(super) appends: Pattern,
-    pub(super) checks: Pattern,
-    pub(super) asserts: Pattern,
-    pub(super) leaves: Pattern,
-    pub(super) constant: Pattern,
-    pub(super) number: Pattern,
-    pub(super) handler: Pattern,
-    pub(super) handler_name: Pattern,
-    pub(super) handler_param: Pattern,
-    pub(super) function: Pattern,
-    pub(super) says: Pattern,
+pub(super) struct TaintTable {
+    pub(super) source_set: RulePatternSet,
+    pub(super) sources: Vec<(RulePattern, u8)>,
+    pub(super) sink_set: RulePatternSet,
+    pub(super) sinks: Vec<TaintSink>,
+    pub(super) built: Vec<BuiltTextRule>,
+    pub(super) cleaners: Vec<(RulePattern, u32)>,
+    pub(super) hands_on: RulePattern,
+    pub(super) formats: RulePattern,
+    pub(super) forgets: RulePattern,
+    pub(super) appends: RulePattern,
+    pub(super) checks: RulePattern,
+    pub(super) asserts: RulePattern,
+    pub(super) leaves: RulePattern,
+    pub(super) constant: RulePattern,
+    pub(super) number: RulePattern,
+    pub(super) handler: RulePattern,
+    pub(super) handler_name: RulePattern,
+    pub(super) handler_param: RulePattern,
+    pub(super) function: RulePattern,
+    pub(super) says: RulePattern,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SourceFile {
-    source: Vec<SourceRow>,
+struct TaintSourceFile {
+    source: Vec<TaintSourceRow>,
     function: BTreeMap<String, String>,
     handler: String,
     handler_name: String,
@@ -116,7 +116,7 @@ struct SourceFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SourceRow {
+struct TaintSourceRow {
     langs: Option<String>,
     level: u8,
     regex: Vec<String>,
@@ -124,18 +124,18 @@ struct SourceRow {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SinkFile {
-    sink: Vec<SinkRow>,
+struct TaintSinkFile {
+    sink: Vec<TaintSinkRow>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SinkRow {
+struct TaintSinkRow {
     id: String,
     what: String,
     class: String,
     langs: Option<String>,
-    least: Least,
+    least: SinkNeed,
     #[serde(default)]
     args: Vec<usize>,
     named: Option<String>,
@@ -152,9 +152,9 @@ struct SinkRow {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CleanFile {
-    cleaner: Vec<CleanRow>,
-    built: Vec<BuiltRow>,
+struct TaintCleanerFile {
+    cleaner: Vec<TaintCleanerRow>,
+    built: Vec<BuiltTextRow>,
     hands_on: String,
     formats: String,
     forgets: String,
@@ -169,14 +169,14 @@ struct CleanFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CleanRow {
+struct TaintCleanerRow {
     classes: String,
     regex: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct BuiltRow {
+struct BuiltTextRow {
     id: String,
     what: String,
     class: String,
@@ -193,9 +193,9 @@ const SINKS: [&str; 3] = [
 const CLEAN: &str = include_str!("../../../../../rules/ethics/flow-clean.toml");
 
 /// The table of a language.
-pub(super) fn of(lang: Lang) -> Result<&'static Table, String> {
-    static TABLES: [OnceLock<Result<Table, String>>; 20] = [const { OnceLock::new() }; 20];
-    let at = Lang::ALL.iter().position(|(one, _)| *one == lang).unwrap_or(0);
+pub(super) fn of(lang: CodeLanguage) -> Result<&'static TaintTable, String> {
+    static TABLES: [OnceLock<Result<TaintTable, String>>; 20] = [const { OnceLock::new() }; 20];
+    let at = CodeLanguage::ALL.iter().position(|(one, _)| *one == lang).unwrap_or(0);
     let Some(cell) = TABLES.get(at) else { return Err("no such language".into()) };
     cell.get_or_init(|| load(lang)).as_ref().map_err(Clone::clone)
 }
@@ -205,8 +205,8 @@ fn parse<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, String> {
 }
 
 /// Whether a row holds for a language: it names it, or names none.
-pub(super) fn holds_for(langs: Option<&str>, lang: Lang) -> bool {
-    let name = Lang::ALL.iter().find(|(one, _)| *one == lang).map_or("", |(_, name)| *name);
+pub(super) fn holds_for(langs: Option<&str>, lang: CodeLanguage) -> bool {
+    let name = CodeLanguage::ALL.iter().find(|(one, _)| *one == lang).map_or("", |(_, name)| *name);
     langs.is_none_or(|langs| langs.split_whitespace().any(|one| one == name))
 }
 
@@ -215,22 +215,22 @@ pub(super) fn any(patterns: &[String]) -> String {
     format!("(?:(?:{}))", patterns.join(")|(?:"))
 }
 
-fn load(lang: Lang) -> Result<Table, String> {
-    let sources: SourceFile = parse(SOURCES)?;
-    let clean: CleanFile = parse(CLEAN)?;
+fn load(lang: CodeLanguage) -> Result<TaintTable, String> {
+    let sources: TaintSourceFile = parse(SOURCES)?;
+    let clean: TaintCleanerFile = parse(CLEAN)?;
     let mut rows = Vec::new();
     for text in SINKS {
-        rows.extend(parse::<SinkFile>(text)?.sink);
+        rows.extend(parse::<TaintSinkFile>(text)?.sink);
     }
     rows.retain(|row| holds_for(row.langs.as_deref(), lang));
-    let own: Vec<&SourceRow> =
+    let own: Vec<&TaintSourceRow> =
         sources.source.iter().filter(|row| holds_for(row.langs.as_deref(), lang)).collect();
     let patterns: Vec<String> = own.iter().map(|row| any(&row.regex)).collect();
-    let optional = |text: &Option<String>| text.as_deref().map(Pattern::new).transpose();
+    let optional = |text: &Option<String>| text.as_deref().map(RulePattern::new).transpose();
     let mut sinks = Vec::new();
     for row in &rows {
         let failed = |error| format!("{}: {error}", row.id);
-        sinks.push(Sink {
+        sinks.push(TaintSink {
             id: row.id.clone(),
             what: row.what.clone(),
             severity: row.severity.unwrap_or(RiskLevel::High),
@@ -238,7 +238,7 @@ fn load(lang: Lang) -> Result<Table, String> {
             least: row.least,
             args: row.args.clone(),
             named: optional(&row.named).map_err(failed)?,
-            calls: Pattern::new(&any(&row.calls)).map_err(failed)?,
+            calls: RulePattern::new(&any(&row.calls)).map_err(failed)?,
             shape: optional(&row.shape).map_err(failed)?,
             also: optional(&row.also).map_err(failed)?,
             unless: optional(&row.unless).map_err(failed)?,
@@ -247,45 +247,45 @@ fn load(lang: Lang) -> Result<Table, String> {
             fixed: row.fixed,
         });
     }
-    let built = clean.built.iter().map(|row| -> Result<Built, String> {
-        Ok(Built {
+    let built = clean.built.iter().map(|row| -> Result<BuiltTextRule, String> {
+        Ok(BuiltTextRule {
             id: row.id.clone(),
             what: row.what.clone(),
             class: class_bit(&row.class)?,
-            shape: Pattern::new(&row.shape)?,
-            ahead: Pattern::new(&row.ahead)?,
+            shape: RulePattern::new(&row.shape)?,
+            ahead: RulePattern::new(&row.ahead)?,
         })
     });
-    let cleaners = clean.cleaner.iter().map(|row| -> Result<(Pattern, u32), String> {
+    let cleaners = clean.cleaner.iter().map(|row| -> Result<(RulePattern, u32), String> {
         let bits = row.classes.split_whitespace().map(class_bit).collect::<Result<Vec<u32>, _>>()?;
-        Ok((Pattern::new(&any(&row.regex))?, bits.into_iter().fold(0, |all, bit| all | bit)))
+        Ok((RulePattern::new(&any(&row.regex))?, bits.into_iter().fold(0, |all, bit| all | bit)))
     });
-    let name = Lang::ALL.iter().find(|(one, _)| *one == lang).map_or("", |(_, name)| *name);
-    Ok(Table {
-        source_set: Patterns::new(&patterns)?,
+    let name = CodeLanguage::ALL.iter().find(|(one, _)| *one == lang).map_or("", |(_, name)| *name);
+    Ok(TaintTable {
+        source_set: RulePatternSet::new(&patterns)?,
         sources: own
             .iter()
             .zip(&patterns)
-            .map(|(row, pattern)| Ok((Pattern::new(pattern)?, row.level)))
+            .map(|(row, pattern)| Ok((RulePattern::new(pattern)?, row.level)))
             .collect::<Result<_, String>>()?,
-        sink_set: Patterns::new(&rows.iter().map(|row| any(&row.calls)).collect::<Vec<_>>())?,
+        sink_set: RulePatternSet::new(&rows.iter().map(|row| any(&row.calls)).collect::<Vec<_>>())?,
         sinks,
         built: built.collect::<Result<_, _>>()?,
         cleaners: cleaners.collect::<Result<_, _>>()?,
-        hands_on: Pattern::new(&clean.hands_on)?,
-        formats: Pattern::new(&clean.formats)?,
-        forgets: Pattern::new(&clean.forgets)?,
-        appends: Pattern::new(&clean.appends)?,
-        checks: Pattern::new(&any(&clean.checks))?,
-        asserts: Pattern::new(&clean.asserts)?,
-        leaves: Pattern::new(&clean.leaves)?,
-        constant: Pattern::new(&clean.constant)?,
-        number: Pattern::new(&clean.number)?,
-        says: Pattern::new(&clean.says)?,
-        handler: Pattern::new(&sources.handler)?,
-        handler_name: Pattern::new(&sources.handler_name)?,
-        handler_param: Pattern::new(&sources.handler_param)?,
-        function: Pattern::new(sources.function.get(name).map_or("$^", String::as_str))?,
+        hands_on: RulePattern::new(&clean.hands_on)?,
+        formats: RulePattern::new(&clean.formats)?,
+        forgets: RulePattern::new(&clean.forgets)?,
+        appends: RulePattern::new(&clean.appends)?,
+        checks: RulePattern::new(&any(&clean.checks))?,
+        asserts: RulePattern::new(&clean.asserts)?,
+        leaves: RulePattern::new(&clean.leaves)?,
+        constant: RulePattern::new(&clean.constant)?,
+        number: RulePattern::new(&clean.number)?,
+        says: RulePattern::new(&clean.says)?,
+        handler: RulePattern::new(&sources.handler)?,
+        handler_name: RulePattern::new(&sources.handler_name)?,
+        handler_param: RulePattern::new(&sources.handler_param)?,
+        function: RulePattern::new(sources.function.get(name).map_or("$^", String::as_str))?,
     })
 }
 
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_tables_are_sound() {
-        for (lang, name) in Lang::ALL {
+        for (lang, name) in CodeLanguage::ALL {
             assert!(of(lang).is_ok(), "{name}: {:?}", of(lang).err());
         }
     }

@@ -1,13 +1,13 @@
 //! What a walk over statements looks at: values in texts, checks of values, and what calls fill.
 
-use super::expr::{Link, Reading, Taint, is_keyword, is_start};
-use super::flow::Walk;
-use super::lang::Lang;
-use super::logical::{PUT_IN, PUT_OUT, Statement};
+use super::expr::{ChainLink, ExpressionReader, Taint, is_keyword, is_start};
+use super::flow::TaintWalk;
+use super::lang::CodeLanguage;
+use super::logical::{CodeStatement, PUT_IN, PUT_OUT};
 
-impl Walk<'_> {
+impl TaintWalk<'_> {
     /// Values that are put into texts: where, what stands ahead in the text, and what they may be.
-    pub(super) fn puts(&self, reading: &Reading<'_>) -> Vec<(usize, String, Taint)> {
+    pub(super) fn puts(&self, reading: &ExpressionReader<'_>) -> Vec<(usize, String, Taint)> {
         let code = reading.statement.code.as_bytes();
         let mut all = Vec::new();
         let mut at = 0;
@@ -59,7 +59,7 @@ impl Walk<'_> {
     /// What is added behind a text, or put into its placeholders.
     fn after_text(
         &self,
-        reading: &Reading<'_>,
+        reading: &ExpressionReader<'_>,
         words: &str,
         open: usize,
         end: usize,
@@ -102,7 +102,7 @@ impl Walk<'_> {
             {
                 let open = from + next.find('(').unwrap_or(0);
                 all.push((from, placed, reading.taint(open + 1, reading.closing(open, code.len()))));
-            } else if *sign == "." && !matches!(reading.lang, Lang::Php | Lang::Pl) {
+            } else if *sign == "." && !matches!(reading.lang, CodeLanguage::Php | CodeLanguage::Pl) {
             } else if *sign == "%" {
                 let to = if next.get(1..).is_some_and(|n| n.trim_start().starts_with('(')) {
                     let open = after + code.get(after..).and_then(|c| c.find('(')).unwrap_or(0);
@@ -142,8 +142,8 @@ impl Walk<'_> {
     #[allow(clippy::type_complexity)]
     pub(super) fn guard(
         &self,
-        reading: &Reading<'_>,
-        all: &[Statement],
+        reading: &ExpressionReader<'_>,
+        all: &[CodeStatement],
         at: usize,
     ) -> Option<(Vec<String>, Vec<String>, bool)> {
         let statement = reading.statement;
@@ -233,12 +233,12 @@ impl Walk<'_> {
 }
 
 /// The plain names among the arguments of a call that a source stands in, or is.
-pub(super) fn filled(reading: &Reading<'_>) -> Vec<(usize, usize)> {
+pub(super) fn filled(reading: &ExpressionReader<'_>) -> Vec<(usize, usize)> {
     let code = reading.statement.code.as_str();
     let mut all = Vec::new();
     for (_, chain) in reading.names(0, code.len()) {
         for link in &chain.links {
-            let Link::Call(from, to) = link else { continue };
+            let ChainLink::Call(from, to) = link else { continue };
             let own = |(start, _, _): &(usize, usize, u8)| (chain.start..*to).contains(start);
             if !reading.sources.iter().any(own) {
                 continue;

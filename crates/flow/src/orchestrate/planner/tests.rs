@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use std::collections::BTreeMap;
 
-use holon_core::artifact::orchestration::Task;
+use holon_core::artifact::orchestration::OrchestrationTask;
 use holon_core::ids::RunId;
 use holon_core::manifest::EthicsOverride;
 use proptest::prelude::*;
@@ -11,10 +11,10 @@ mod replanning;
 use super::*;
 use crate::orchestrate::graph::tests::task;
 use crate::orchestrate::replan::REPLANS;
-use crate::orchestrate::state::Joined;
+use crate::orchestrate::state::MergeMethod;
 
-fn state(graph: Graph) -> State {
-    let mut state = State {
+fn state(graph: OrchestrationGraph) -> OrchestrationState {
+    let mut state = OrchestrationState {
         version: 1,
         id: RunId::from_parts(0, [0; 4]),
         asked: serde_json::Value::Null,
@@ -38,14 +38,17 @@ fn state(graph: Graph) -> State {
         ended: None,
         sealed: false,
     };
-    assert_eq!(next(&state, 0), Action::Plan);
-    apply(&mut state, Event::Planned { graph, by: Planned { by_model: true, problem: None } });
+    assert_eq!(next(&state, 0), OrchestrationAction::Plan);
+    apply(
+        &mut state,
+        OrchestrationEvent::Planned { graph, by: PlanOrigin { by_model: true, problem: None } },
+    );
     state
 }
 
-fn end(outcome: Outcome, decision: Decision, changed: bool) -> AttemptEnd {
+fn end(outcome: RunOutcome, decision: ModeDecision, changed: bool) -> AttemptEnd {
     AttemptEnd {
-        status: Status::Completed,
+        status: RunStatus::Completed,
         outcome,
         decision,
         error: None,
@@ -57,84 +60,90 @@ fn end(outcome: Outcome, decision: Decision, changed: bool) -> AttemptEnd {
     }
 }
 
-fn begin(state: &mut State, start: Start) {
+fn begin(state: &mut OrchestrationState, start: ChildStart) {
     let mode = match start.purpose {
-        Purpose::Task => state.nodes[start.node].task.mode.clone(),
+        AttemptPurpose::Task => state.nodes[start.node].task.mode.clone(),
         _ => "execute".into(),
     };
-    let attempt =
-        Attempt { purpose: start.purpose, mode, run: None, folder: None, request: String::new(), end: None };
-    apply(state, Event::Begun { node: start.node, attempt });
+    let attempt = TaskAttempt {
+        purpose: start.purpose,
+        mode,
+        run: None,
+        folder: None,
+        request: String::new(),
+        end: None,
+    };
+    apply(state, OrchestrationEvent::Begun { node: start.node, attempt });
 }
 
 /// Goes on until the end; `answer` says how each run ends, `fits` whether changes do.
 fn play(
-    state: &mut State,
-    answer: impl FnMut(&State, Start) -> AttemptEnd,
+    state: &mut OrchestrationState,
+    answer: impl FnMut(&OrchestrationState, ChildStart) -> AttemptEnd,
     fits: impl FnMut(usize) -> bool,
-) -> (Ended, Vec<Start>) {
+) -> (OrchestrationEnd, Vec<ChildStart>) {
     play_checked(state, &[], answer, fits)
 }
 
 /// The same where commands check everything together; they end as `answer` says, and are no runs.
 fn play_checked(
-    state: &mut State,
+    state: &mut OrchestrationState,
     commands: &[String],
-    answer: impl FnMut(&State, Start) -> AttemptEnd,
+    answer: impl FnMut(&OrchestrationState, ChildStart) -> AttemptEnd,
     fits: impl FnMut(usize) -> bool,
-) -> (Ended, Vec<Start>) {
+) -> (OrchestrationEnd, Vec<ChildStart>) {
     play_planned(state, commands, answer, fits, |_| Err("no answer".into()))
 }
 
 /// The same where `rest` says what is planned when a task could not be done.
 fn play_planned(
-    state: &mut State,
+    state: &mut OrchestrationState,
     commands: &[String],
-    mut answer: impl FnMut(&State, Start) -> AttemptEnd,
+    mut answer: impl FnMut(&OrchestrationState, ChildStart) -> AttemptEnd,
     mut fits: impl FnMut(usize) -> bool,
-    mut rest: impl FnMut(&State) -> Result<Graph, String>,
-) -> (Ended, Vec<Start>) {
+    mut rest: impl FnMut(&OrchestrationState) -> Result<OrchestrationGraph, String>,
+) -> (OrchestrationEnd, Vec<ChildStart>) {
     let mut begun = Vec::new();
     for _ in 0..200 {
         match next(state, 0) {
-            Action::Replan { node } => {
-                apply(state, Event::Replanning { node });
+            OrchestrationAction::Replan { node } => {
+                apply(state, OrchestrationEvent::Replanning { node });
                 // Killed and gone on with, it is asked for the same.
-                assert_eq!(next(state, 0), Action::Replan { node });
-                apply(state, Event::Replanning { node });
+                assert_eq!(next(state, 0), OrchestrationAction::Replan { node });
+                apply(state, OrchestrationEvent::Replanning { node });
                 let answer = rest(state);
-                apply(state, Event::Replanned { run: None, answer });
+                apply(state, OrchestrationEvent::Replanned { run: None, answer });
             }
-            Action::Leave { node } => apply(state, Event::Left { node }),
-            Action::Plan => panic!("planned twice"),
-            Action::End(ended) => return (ended, begun),
-            Action::Merge { node } => {
+            OrchestrationAction::Leave { node } => apply(state, OrchestrationEvent::Left { node }),
+            OrchestrationAction::Plan => panic!("planned twice"),
+            OrchestrationAction::End(ended) => return (ended, begun),
+            OrchestrationAction::Merge { node } => {
                 let task = state.nodes[node].task.id.clone();
                 let (file, sha256) = (String::new(), String::new());
-                let merge = Merge { task, how: Joined::Clean, file, sha256, paths: vec![] };
+                let merge = MergedChange { task, how: MergeMethod::Clean, file, sha256, paths: vec![] };
                 let event = match fits(node) {
-                    true => Event::Merged { node, merge: Some(merge) },
-                    false => Event::Conflicted { node, paths: vec!["a".into()] },
+                    true => OrchestrationEvent::Merged { node, merge: Some(merge) },
+                    false => OrchestrationEvent::Conflicted { node, paths: vec!["a".into()] },
                 };
                 apply(state, event);
                 if !state.merges.is_empty() {
-                    apply(state, Event::ToCheck { commands: commands.to_vec() });
+                    apply(state, OrchestrationEvent::ToCheck { commands: commands.to_vec() });
                 }
             }
-            Action::Check { node } => {
-                let start = Start { node, purpose: Purpose::Task };
+            OrchestrationAction::Check { node } => {
+                let start = ChildStart { node, purpose: AttemptPurpose::Task };
                 begin(state, start);
                 let end = answer(state, start);
-                apply(state, Event::Ended { node, end: Box::new(end) });
+                apply(state, OrchestrationEvent::Ended { node, end: Box::new(end) });
             }
-            Action::Begin(starts) => {
+            OrchestrationAction::Begin(starts) => {
                 for start in &starts {
                     begin(state, *start);
                 }
                 for start in starts {
                     let end = answer(state, start);
                     begun.push(start);
-                    apply(state, Event::Ended { node: start.node, end: Box::new(end) });
+                    apply(state, OrchestrationEvent::Ended { node: start.node, end: Box::new(end) });
                 }
             }
         }
@@ -142,69 +151,74 @@ fn play_planned(
     panic!("it never ends: {state:?}")
 }
 
-fn good(state: &State, start: Start) -> AttemptEnd {
-    let writes = start.purpose != Purpose::Task || state.nodes[start.node].task.mode == "execute";
-    end(Outcome::Success, Decision::Approve, writes)
+fn good(state: &OrchestrationState, start: ChildStart) -> AttemptEnd {
+    let writes = start.purpose != AttemptPurpose::Task || state.nodes[start.node].task.mode == "execute";
+    end(RunOutcome::Success, ModeDecision::Approve, writes)
 }
 
 #[test]
 fn the_usual_plan_goes_from_one_end_to_the_other() {
     let mut state = state(graph::usual("g"));
     let (ended, begun) = play(&mut state, good, |_| true);
-    assert_eq!(ended, Ended::Complete);
+    assert_eq!(ended, OrchestrationEnd::Complete);
     assert_eq!(begun.iter().map(|s| s.node).collect::<Vec<_>>(), [0, 1, 2, 3]);
     assert_eq!(state.merges.iter().map(|m| m.task.as_str()).collect::<Vec<_>>(), ["code"]);
 }
 
 #[test]
 fn a_review_that_blocks_is_heard_twice_and_then_a_person_is_asked() {
-    for (blocks, expected) in
-        [(2, Ended::Complete), (3, Ended::Escalated { task: "review".into(), reason: "no".into() })]
-    {
+    for (blocks, expected) in [
+        (2, OrchestrationEnd::Complete),
+        (3, OrchestrationEnd::Escalated { task: "review".into(), reason: "no".into() }),
+    ] {
         let mut state = state(graph::usual("g"));
         let mut reviews = 0;
-        let answer = |state: &State, start: Start| {
-            if start.node == 2 && start.purpose == Purpose::Task {
+        let answer = |state: &OrchestrationState, start: ChildStart| {
+            if start.node == 2 && start.purpose == AttemptPurpose::Task {
                 reviews += 1;
                 if reviews <= blocks {
-                    return end(Outcome::Success, Decision::Block { reason: "no".into() }, false);
+                    return end(RunOutcome::Success, ModeDecision::Block { reason: "no".into() }, false);
                 }
             }
             good(state, start)
         };
         let (ended, begun) = play(&mut state, answer, |_| true);
         assert_eq!(ended, expected);
-        assert_eq!(begun.iter().filter(|s| s.purpose == Purpose::Fix).count(), 2);
+        assert_eq!(begun.iter().filter(|s| s.purpose == AttemptPurpose::Fix).count(), 2);
     }
 }
 
 #[test]
 fn a_conflict_becomes_work_and_then_a_persons() {
-    let graph = || Graph::of(vec![task("a", "code", &[]), task("b", "code", &[])]);
+    let graph = || OrchestrationGraph::of(vec![task("a", "code", &[]), task("b", "code", &[])]);
     let mut once = state(graph());
     let mut refused = false;
     let (ended, begun) = play(&mut once, good, |node| node == 0 || std::mem::replace(&mut refused, true));
-    assert_eq!(ended, Ended::Complete);
-    assert_eq!(begun[2], Start { node: 1, purpose: Purpose::Conflict });
+    assert_eq!(ended, OrchestrationEnd::Complete);
+    assert_eq!(begun[2], ChildStart { node: 1, purpose: AttemptPurpose::Conflict });
     let mut twice = state(graph());
     // Nobody knows another way: what fits goes out without what does not, assessed.
     let (ended, begun) = play(&mut twice, good, |node| node == 0);
-    assert!(matches!(ended, Ended::Partial { task, left, .. } if task == "b" && left == ["b"]));
+    assert!(matches!(ended, OrchestrationEnd::Partial { task, left, .. } if task == "b" && left == ["b"]));
     assert_eq!(twice.nodes[begun.last().unwrap().node].task.mode, "ethical");
 }
 
 /// A plan with two tasks side by side, whose changes are wrong together for the first `red` times they are checked.
-fn checked(red: usize) -> (State, Ended, Vec<Start>, usize) {
+fn checked(red: usize) -> (OrchestrationState, OrchestrationEnd, Vec<ChildStart>, usize) {
     let tasks = vec![task("a", "code", &[]), task("b", "code", &[]), task("r", "review", &["a", "b"])];
-    let mut state = state(Graph::of(tasks));
+    let mut state = state(OrchestrationGraph::of(tasks));
     let mut looked = 0;
-    let answer = |state: &State, start: Start| {
-        if state.nodes[start.node].task.mode == CHECK && start.purpose == Purpose::Task {
+    let answer = |state: &OrchestrationState, start: ChildStart| {
+        if state.nodes[start.node].task.mode == CHECK && start.purpose == AttemptPurpose::Task {
             // Everything that was to be joined is, and nobody has looked at it.
             assert!(state.merges.len() >= 2 && state.node("r").unwrap().attempts.is_empty());
             looked += 1;
             if looked <= red {
-                return end(Outcome::Failure, Decision::Block { reason: "red together".into() }, false);
+                return end(
+                    RunOutcome::Failure,
+                    ModeDecision::Block { reason: "red together".into() },
+                    false,
+                );
             }
         }
         good(state, start)
@@ -215,14 +229,14 @@ fn checked(red: usize) -> (State, Ended, Vec<Start>, usize) {
 
 #[test]
 fn what_is_red_together_is_mended_twice_and_then_it_has_failed() {
-    let mending = |begun: &[Start]| begun.iter().filter(|s| s.purpose == Purpose::Fix).count();
+    let mending = |begun: &[ChildStart]| begun.iter().filter(|s| s.purpose == AttemptPurpose::Fix).count();
     for red in 0..=2 {
         let (state, ended, begun, looked) = checked(red);
-        assert_eq!((ended, mending(&begun), looked), (Ended::Complete, red, red + 1));
+        assert_eq!((ended, mending(&begun), looked), (OrchestrationEnd::Complete, red, red + 1));
         assert_eq!(state.children as usize, begun.len(), "the host's own work is no child");
     }
     let (_, ended, begun, looked) = checked(3);
-    let Ended::Failed { task, reason, .. } = ended else { panic!("{ended:?}") };
+    let OrchestrationEnd::Failed { task, reason, .. } = ended else { panic!("{ended:?}") };
     assert_eq!((task.as_str(), reason.as_str()), ("checks", "red together"));
     assert_eq!((mending(&begun), looked), (2, 3));
 }
@@ -231,53 +245,58 @@ fn what_is_red_together_is_mended_twice_and_then_it_has_failed() {
 fn what_a_review_had_mended_is_checked_again() {
     let mut state = state(graph::usual("g"));
     let (mut reviews, mut checks) = (0, 0);
-    let answer = |state: &State, start: Start| {
+    let answer = |state: &OrchestrationState, start: ChildStart| {
         let mode = state.nodes[start.node].task.mode.as_str();
-        if start.purpose == Purpose::Task && mode == CHECK {
+        if start.purpose == AttemptPurpose::Task && mode == CHECK {
             checks += 1;
         }
-        if start.purpose == Purpose::Task && mode == "review" {
+        if start.purpose == AttemptPurpose::Task && mode == "review" {
             reviews += 1;
             if reviews == 1 {
-                return end(Outcome::Success, Decision::Block { reason: "no".into() }, false);
+                return end(RunOutcome::Success, ModeDecision::Block { reason: "no".into() }, false);
             }
         }
         good(state, start)
     };
     let (ended, _) = play_checked(&mut state, &["make test".into()], answer, |_| true);
-    assert_eq!((ended, reviews, checks), (Ended::Complete, 2, 2));
+    assert_eq!((ended, reviews, checks), (OrchestrationEnd::Complete, 2, 2));
 }
 
 #[test]
 fn checks_that_cannot_be_run_are_no_pass() {
     let mut state = state(graph::usual("g"));
-    let answer = |state: &State, start: Start| match state.nodes[start.node].task.mode.as_str() {
-        CHECK => end(Outcome::Failure, Decision::Escalate { reason: "no walls".into() }, false),
-        _ => good(state, start),
-    };
+    let answer =
+        |state: &OrchestrationState, start: ChildStart| match state.nodes[start.node].task.mode.as_str() {
+            CHECK => end(RunOutcome::Failure, ModeDecision::Escalate { reason: "no walls".into() }, false),
+            _ => good(state, start),
+        };
     let (ended, begun) = play_checked(&mut state, &["make test".into()], answer, |_| true);
-    assert!(matches!(ended, Ended::Failed { ref reason, .. } if reason == "no walls"), "{ended:?}");
-    assert!(begun.iter().all(|start| start.purpose == Purpose::Task));
+    assert!(
+        matches!(ended, OrchestrationEnd::Failed { ref reason, .. } if reason == "no walls"),
+        "{ended:?}"
+    );
+    assert!(begun.iter().all(|start| start.purpose == AttemptPurpose::Task));
 }
 
 #[test]
 fn inv_12_without_a_clear_approval_nothing_is_complete() {
     let answers = [
-        end(Outcome::Success, Decision::Block { reason: "risky".into() }, false),
-        end(Outcome::NeedsHuman, Decision::Approve, false),
-        end(Outcome::Failure, Decision::Escalate { reason: "broken".into() }, false),
-        end(Outcome::Success, Decision::Next { proposals: vec![] }, false),
+        end(RunOutcome::Success, ModeDecision::Block { reason: "risky".into() }, false),
+        end(RunOutcome::NeedsHuman, ModeDecision::Approve, false),
+        end(RunOutcome::Failure, ModeDecision::Escalate { reason: "broken".into() }, false),
+        end(RunOutcome::Success, ModeDecision::Next { proposals: vec![] }, false),
     ];
     for answer in answers {
-        let ethical =
-            |state: &State, start: Start| if start.node == 3 { answer.clone() } else { good(state, start) };
+        let ethical = |state: &OrchestrationState, start: ChildStart| {
+            if start.node == 3 { answer.clone() } else { good(state, start) }
+        };
         let mut plain = state(graph::usual("g"));
         let (ended, _) = play(&mut plain, ethical, |_| true);
-        assert!(matches!(ended, Ended::EthicsBlocked { .. }), "{answer:?}: {ended:?}");
+        assert!(matches!(ended, OrchestrationEnd::EthicsBlocked { .. }), "{answer:?}: {ended:?}");
         let mut overruled = state(graph::usual("g"));
         overruled.ethics_override =
             Some(EthicsOverride { reason: "r".into(), person: String::new(), uid: 0, terminal: None });
-        assert_eq!(play(&mut overruled, ethical, |_| true).0, Ended::Complete);
+        assert_eq!(play(&mut overruled, ethical, |_| true).0, OrchestrationEnd::Complete);
     }
 }
 
@@ -286,43 +305,43 @@ fn budgets_end_it_before_the_next_run() {
     let mut poor = state(graph::usual("g"));
     poor.max_cost_usd = Some(0.15);
     let (ended, begun) = play(&mut poor, good, |_| true);
-    assert_eq!((ended, begun.len()), (Ended::OutOfMoney, 2));
+    assert_eq!((ended, begun.len()), (OrchestrationEnd::OutOfMoney, 2));
     let late = state(graph::usual("g"));
-    assert_eq!(next(&late, 1000), Action::End(Ended::OutOfTime));
+    assert_eq!(next(&late, 1000), OrchestrationAction::End(OrchestrationEnd::OutOfTime));
     let mut many = state(graph::usual("g"));
     many.children = MAX_CHILDREN;
-    assert_eq!(next(&many, 0), Action::End(Ended::TooManyChildren));
+    assert_eq!(next(&many, 0), OrchestrationAction::End(OrchestrationEnd::TooManyChildren));
 }
 
-fn any_graph() -> impl Strategy<Value = Graph> {
+fn any_graph() -> impl Strategy<Value = OrchestrationGraph> {
     let modes = prop::collection::vec((0usize..5, any::<u16>()), 1..9);
     modes.prop_map(|specs| {
         let names = ["architect", "code", "review", "debug", "ethical"];
-        let tasks = specs.iter().enumerate().map(|(n, (mode, edges))| Task {
+        let tasks = specs.iter().enumerate().map(|(n, (mode, edges))| OrchestrationTask {
             id: format!("t{n}"),
             mode: names[*mode].into(),
             goal: "x".into(),
             acceptance: vec!["y".into()],
             depends_on: (0..n).filter(|m| edges & (1 << m) != 0).map(|m| format!("t{m}")).collect(),
-            ..Task::default()
+            ..OrchestrationTask::default()
         });
-        Graph::of(tasks.collect())
+        OrchestrationGraph::of(tasks.collect())
     })
 }
 
 fn any_end() -> impl Strategy<Value = AttemptEnd> {
     let outcome = prop_oneof![
-        6 => Just(Outcome::Success),
-        1 => Just(Outcome::Failure),
-        1 => Just(Outcome::NeedsHuman),
+        6 => Just(RunOutcome::Success),
+        1 => Just(RunOutcome::Failure),
+        1 => Just(RunOutcome::NeedsHuman),
     ];
     (outcome, 0u8..5, any::<bool>()).prop_map(|(outcome, decision, changed)| {
         let decision = match decision {
-            0 => Decision::Block { reason: "b".into() },
-            1 => Decision::Next { proposals: vec![] },
-            _ => Decision::Approve,
+            0 => ModeDecision::Block { reason: "b".into() },
+            1 => ModeDecision::Next { proposals: vec![] },
+            _ => ModeDecision::Approve,
         };
-        end(outcome, decision, changed && outcome == Outcome::Success)
+        end(outcome, decision, changed && outcome == RunOutcome::Success)
     })
 }
 
@@ -344,10 +363,10 @@ proptest! {
         let mut plans = plans.into_iter();
         let (ended, begun) = play_planned(&mut state, &commands, |state, start| {
             let node = &state.nodes[start.node];
-            if node.task.mode == CHECK && start.purpose == Purpose::Task {
+            if node.task.mode == CHECK && start.purpose == AttemptPurpose::Task {
                 joined_when_checked = Some(state.merges.len());
             }
-            let waits = |id: &String| state.node(id).is_some_and(|n| n.phase != Phase::Done);
+            let waits = |id: &String| state.node(id).is_some_and(|n| n.phase != TaskPhase::Done);
             if node.task.depends_on.iter().any(waits) {
                 early.push(start);
             }
@@ -357,11 +376,11 @@ proptest! {
         prop_assert!(early.is_empty(), "started before what it waits for: {early:?}");
         prop_assert!(state.children <= MAX_CHILDREN && begun.len() == state.children as usize);
         prop_assert!(state.nodes.iter().all(|node| node.fixes <= FIXES));
-        if matches!(ended, Ended::Complete | Ended::Partial { .. }) {
+        if matches!(ended, OrchestrationEnd::Complete | OrchestrationEnd::Partial { .. }) {
             for node in &state.nodes {
-                prop_assert_eq!(&node.phase, &Phase::Done);
+                prop_assert_eq!(&node.phase, &TaskPhase::Done);
                 if node.task.mode == "ethical" {
-                    prop_assert_eq!(node.decision(), Some(&Decision::Approve));
+                    prop_assert_eq!(node.decision(), Some(&ModeDecision::Approve));
                 }
             }
             let changed = !state.merges.is_empty();
@@ -376,6 +395,6 @@ proptest! {
         }
         // Asked again, it says the same.
         state.ended = Some(ended.clone());
-        prop_assert_eq!(next(&state, 0), Action::End(ended));
+        prop_assert_eq!(next(&state, 0), OrchestrationAction::End(ended));
     }
 }

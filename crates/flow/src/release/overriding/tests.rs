@@ -1,26 +1,26 @@
 #![allow(clippy::unwrap_used)]
 use holon_core::digest::sha256;
-use holon_core::manifest::{Artifact, Manifest};
-use holon_core::outcome::{Outcome, Status};
+use holon_core::manifest::{ArtifactRecord, Manifest};
+use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_core::release::ReleaseTarget;
 use holon_host::store::RunRecord;
 
 use super::*;
-use crate::audit::{Verdict, verify};
-use crate::sealed::{self, Found, SEALED, Sealed};
+use crate::audit::{AuditVerdict, verify};
+use crate::sealed::{self, SEALED, SealList, SealedContents};
 
 const REASON: &str = "I have read every line of it";
 
-struct Stage {
+struct OverrideStage {
     _state: tempfile::TempDir,
-    audit: Audit,
+    audit: AuditTrail,
     folder: PathBuf,
 }
 
 /// A sealed run in a state folder of its own.
-fn stage() -> Stage {
+fn stage() -> OverrideStage {
     let state = tempfile::tempdir().unwrap();
-    let audit = Audit::of(state.path());
+    let audit = AuditTrail::of(state.path());
     let record = RunRecord {
         id: "20260102-030405-abcdef".parse().unwrap(),
         workspace: "/w".into(),
@@ -37,7 +37,7 @@ fn stage() -> Stage {
     let (summary, whole) = ("# Done\n", "{\"tasks\": []}\n");
     for (name, text) in [("summary.md", summary), ("orchestration.json", whole)] {
         fs::write(run.output().join(name), text).unwrap();
-        manifest.artifacts.push(Artifact {
+        manifest.artifacts.push(ArtifactRecord {
             path: name.into(),
             sha256: Some(sha256(text.as_bytes())),
             bytes: text.len() as u64,
@@ -46,11 +46,11 @@ fn stage() -> Stage {
             problems: Vec::new(),
         });
     }
-    manifest.conclude(Status::Completed, Outcome::Success);
+    manifest.conclude(RunStatus::Completed, RunOutcome::Success);
     fs::write(run.output().join("manifest.json"), manifest.to_json()).unwrap();
     run.release();
     sealed::seal_and_tell(&audit, "test", &run, &manifest);
-    Stage { folder: run.path().to_owned(), audit, _state: state }
+    OverrideStage { folder: run.path().to_owned(), audit, _state: state }
 }
 
 fn word() -> ReleaseOverride {
@@ -68,7 +68,7 @@ fn word() -> ReleaseOverride {
 }
 
 /// The word is named once everywhere, or nowhere, and every file is as it is sealed.
-fn assert_named(stage: &Stage, times: usize, when: &str) {
+fn assert_named(stage: &OverrideStage, times: usize, when: &str) {
     let run = RunFolder::open(stage.folder.clone());
     assert_eq!(release::overrides(&run).unwrap().len(), times, "{when}");
     assert_eq!(run.manifest().unwrap().metadata.overrides.len(), times, "{when}");
@@ -81,11 +81,11 @@ fn assert_named(stage: &Stage, times: usize, when: &str) {
         let found = entries.iter().filter(|entry| entry.note.action == action).count();
         assert_eq!(found, times, "{when}: {action}");
     }
-    assert!(matches!(verify(&stage.audit, []).unwrap(), Verdict::Whole { .. }), "{when}");
+    assert!(matches!(verify(&stage.audit, []).unwrap(), AuditVerdict::Whole { .. }), "{when}");
     let list = fs::read(stage.folder.join(SEALED)).unwrap();
     assert_eq!(sealed::told(entries.iter()), Some(sha256(&list).as_str()), "{when}");
-    let list: Sealed = serde_json::from_slice(&list).unwrap();
-    assert_eq!(list.files, Found::in_folder(&stage.folder).files, "{when}");
+    let list: SealList = serde_json::from_slice(&list).unwrap();
+    assert_eq!(list.files, SealedContents::in_folder(&stage.folder).files, "{when}");
     assert!(!record_of(&stage.audit).exists(), "{when}");
 }
 
@@ -152,8 +152,8 @@ fn an_override_does_not_seal_what_was_changed_before() {
     fs::write(run.evidence().join("planted"), "x").unwrap();
     fs::write(run.output().join("summary.md"), "# Other\n").unwrap();
     overrule(&stage.audit, &run, word()).unwrap();
-    let list: Sealed = serde_json::from_slice(&fs::read(stage.folder.join(SEALED)).unwrap()).unwrap();
-    let there = Found::in_folder(&stage.folder).files;
+    let list: SealList = serde_json::from_slice(&fs::read(stage.folder.join(SEALED)).unwrap()).unwrap();
+    let there = SealedContents::in_folder(&stage.folder).files;
     let differs = |path: &str| {
         list.files.iter().find(|file| file.path == path) != there.iter().find(|file| file.path == path)
     };

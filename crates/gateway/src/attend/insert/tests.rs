@@ -4,9 +4,9 @@ use crate::serve;
 use proptest::prelude::*;
 
 /// Bodies in the shapes that real clients send: a first turn, a reply with two calls and a signed thought, their results.
-fn recorded(wire: Tongue) -> Value {
+fn recorded(wire: ClientWire) -> Value {
     match wire {
-        Tongue::Messages => json!({
+        ClientWire::Messages => json!({
             "model": "m", "max_tokens": 32000, "stream": true,
             "system": [{"type": "text", "text": "You are.", "cache_control": {"type": "ephemeral"}}],
             "messages": [
@@ -23,7 +23,7 @@ fn recorded(wire: Tongue) -> Value {
             ],
             "tools": [{"name": "Bash", "input_schema": {"type": "object"}}],
         }),
-        Tongue::Chat => json!({
+        ClientWire::Chat => json!({
             "model": "m", "stream": true,
             "messages": [
                 {"role": "system", "content": "You are."},
@@ -37,7 +37,7 @@ fn recorded(wire: Tongue) -> Value {
             ],
             "tools": [{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}],
         }),
-        Tongue::Responses => json!({
+        ClientWire::Responses => json!({
             "model": "m", "stream": true, "store": false, "instructions": "You are.",
             "input": [
                 {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "<permissions>"}]},
@@ -50,7 +50,7 @@ fn recorded(wire: Tongue) -> Value {
             ],
             "tools": [{"type": "function", "name": "exec_command", "parameters": {"type": "object"}}],
         }),
-        Tongue::Gemini => json!({
+        ClientWire::Gemini => json!({
             "systemInstruction": {"role": "user", "parts": [{"text": "You are."}]},
             "contents": [
                 {"role": "user", "parts": [{"text": "Fix it"}]},
@@ -65,10 +65,11 @@ fn recorded(wire: Tongue) -> Value {
     }
 }
 
-const ALL: [Tongue; 4] = [Tongue::Messages, Tongue::Chat, Tongue::Responses, Tongue::Gemini];
+const ALL: [ClientWire; 4] =
+    [ClientWire::Messages, ClientWire::Chat, ClientWire::Responses, ClientWire::Gemini];
 
 /// The conversation as text.
-fn told(wire: Tongue, body: &Value) -> String {
+fn told(wire: ClientWire, body: &Value) -> String {
     body[key_of(wire)].to_string()
 }
 
@@ -79,22 +80,22 @@ fn only_adds(before: &str, after: &str) -> bool {
 }
 
 /// What the model says next, and what is answered.
-fn go_on(wire: Tongue, body: &mut Value, number: usize) {
+fn go_on(wire: ClientWire, body: &mut Value, number: usize) {
     let id = format!("next_{number}");
     let more = match wire {
-        Tongue::Messages => vec![
+        ClientWire::Messages => vec![
             json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "Bash", "input": {}}]}),
             json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "y"}]}),
         ],
-        Tongue::Chat => vec![
+        ClientWire::Chat => vec![
             json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": {"name": "bash", "arguments": "{}"}}]}),
             json!({"role": "tool", "tool_call_id": id, "content": "y"}),
         ],
-        Tongue::Responses => vec![
+        ClientWire::Responses => vec![
             json!({"type": "function_call", "call_id": id, "name": "exec_command", "arguments": "{}"}),
             json!({"type": "function_call_output", "call_id": id, "output": "y"}),
         ],
-        Tongue::Gemini => vec![
+        ClientWire::Gemini => vec![
             json!({"role": "model", "parts": [{"functionCall": {"id": id, "name": "x", "args": {}}}]}),
             json!({"role": "user", "parts": [{"functionResponse": {"id": id, "name": "x", "response": {}}}]}),
         ],
@@ -102,8 +103,8 @@ fn go_on(wire: Tongue, body: &mut Value, number: usize) {
     body[key_of(wire)].as_array_mut().unwrap().extend(more);
 }
 
-fn note(wire: Tongue, body: &Value, number: u32, text: &str) -> Note {
-    Note::new(number, last_key(wire, body).unwrap(), text)
+fn note(wire: ClientWire, body: &Value, number: u32, text: &str) -> InsertedNote {
+    InsertedNote::new(number, last_key(wire, body).unwrap(), text)
 }
 
 #[test]
@@ -116,17 +117,17 @@ fn a_text_stands_at_the_end_on_every_wire() {
         assert_eq!(put(wire, &mut body, std::slice::from_ref(&note)), [1]);
         let last = body[key_of(wire)].as_array().unwrap().last().unwrap().clone();
         match wire {
-            Tongue::Messages => {
+            ClientWire::Messages => {
                 assert_eq!(last["content"].as_array().unwrap().len(), 3);
                 assert_eq!(last["content"][2], json!({"type": "text", "text": note.text}));
                 assert_eq!(last["content"][1]["cache_control"], json!({"type": "ephemeral"}));
             }
-            Tongue::Chat => assert_eq!(last, json!({"role": "user", "content": note.text})),
-            Tongue::Responses => {
+            ClientWire::Chat => assert_eq!(last, json!({"role": "user", "content": note.text})),
+            ClientWire::Responses => {
                 let content = json!([{"type": "input_text", "text": note.text}]);
                 assert_eq!(last, json!({"type": "message", "role": "user", "content": content}));
             }
-            Tongue::Gemini => assert_eq!(last["parts"][1], json!({"text": note.text})),
+            ClientWire::Gemini => assert_eq!(last["parts"][1], json!({"text": note.text})),
         }
         assert!(only_adds(&told(wire, &before), &told(wire, &body)), "{wire:?}");
         // Whoever reads it in the common form finds the words last, and everything else as it was.
@@ -141,20 +142,20 @@ fn a_text_stands_at_the_end_on_every_wire() {
 fn plain_words_are_left_in_their_form() {
     let mut body = json!({"messages": [{"role": "user", "content": "Fix it"}]});
     let before = body.clone();
-    let note = note(Tongue::Messages, &body, 1, "x");
-    put(Tongue::Messages, &mut body, &[note]);
+    let note = note(ClientWire::Messages, &body, 1, "x");
+    put(ClientWire::Messages, &mut body, &[note]);
     assert_eq!(body["messages"][0], before["messages"][0]);
     assert_eq!(body["messages"][1]["role"], "user");
     let mut body =
         json!({"contents": [{"role": "function", "parts": [{"functionResponse": {"name": "x"}}]}]});
-    let note = self::note(Tongue::Gemini, &body, 1, "x");
-    put(Tongue::Gemini, &mut body, &[note]);
+    let note = self::note(ClientWire::Gemini, &body, 1, "x");
+    put(ClientWire::Gemini, &mut body, &[note]);
     assert_eq!(body["contents"][1]["role"], "user");
 }
 
 #[test]
 fn words_of_the_system_after_the_results_are_left_as_they_are() {
-    let wire = Tongue::Messages;
+    let wire = ClientWire::Messages;
     let mut body = recorded(wire);
     let system = json!({"role": "system", "content": [{"type": "text", "text": "Keep them updated.", "cache_control": {}}]});
     body["messages"].as_array_mut().unwrap().push(system.clone());
@@ -178,10 +179,10 @@ fn who_spoke_last_is_the_user_or_nothing_is_put_there() {
         all.truncate(all.len() - results);
         assert_eq!(last_key(wire, &body), None, "{wire:?}");
     }
-    assert_eq!(last_key(Tongue::Responses, &json!({"input": "words alone"})), None);
-    assert_eq!(last_key(Tongue::Chat, &json!({})), None);
+    assert_eq!(last_key(ClientWire::Responses, &json!({"input": "words alone"})), None);
+    assert_eq!(last_key(ClientWire::Chat, &json!({})), None);
     let scenery = json!({"messages": [{"role": "system", "content": "You are."}]});
-    assert_eq!(last_key(Tongue::Chat, &scenery), None);
+    assert_eq!(last_key(ClientWire::Chat, &scenery), None);
 }
 
 #[test]
@@ -206,7 +207,7 @@ proptest! {
     ) {
         let wire = ALL[wire];
         let mut client = recorded(wire);
-        let mut notes: Vec<Note> = Vec::new();
+        let mut notes: Vec<InsertedNote> = Vec::new();
         let mut sent: Option<String> = None;
         for (round, text) in texts.iter().enumerate() {
             if let Some(text) = text {

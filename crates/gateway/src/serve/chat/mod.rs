@@ -1,7 +1,7 @@
 //! Chat completions.
 
+mod encode;
 mod read;
-mod tell;
 
+pub(super) use encode::{ChatFrames, whole};
 pub(super) use read::read;
-pub(super) use tell::{Form, whole};

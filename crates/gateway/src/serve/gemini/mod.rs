@@ -1,10 +1,10 @@
 //! Google's `generateContent`.
 
+mod encode;
 mod read;
 mod schema;
-mod tell;
 #[cfg(test)]
 mod tests;
 
+pub(super) use encode::{GeminiFrames, whole};
 pub(super) use read::read;
-pub(super) use tell::{Form, whole};

@@ -3,18 +3,19 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use holon_model::{
-    Effort, Format, Message, Part, Reasoning, Request, Role, Tool, ToolCall, ToolChoice, ToolResult,
+    Effort, MessagePart, ModelMessage, ModelRequest, Reasoning, ReplyFormat, Role, ToolCall, ToolChoice,
+    ToolResult, ToolSpec,
 };
 use serde_json::{Value, json};
 
 use super::schema::plain;
-use crate::serve::Asked;
+use crate::serve::ClientRequest;
 use crate::serve::carrier;
 use crate::serve::fields::{
     add_system, effort, flag, join, limit, list, owned, pieces, schema, temperature, text,
 };
 
-pub(crate) fn read(body: &Value) -> Result<Asked, String> {
+pub(crate) fn read(body: &Value) -> Result<ClientRequest, String> {
     if body.get("cachedContent").is_some_and(|kept| !kept.is_null()) {
         let why = "`cachedContent` is not served here: nothing is kept, send the whole conversation";
         return Err(why.to_owned());
@@ -22,12 +23,12 @@ pub(crate) fn read(body: &Value) -> Result<Asked, String> {
     if list(body, "contents").is_empty() {
         return Err("`contents` must be a list with at least one content".to_owned());
     }
-    let mut request = Request { model: owned(body, "model"), ..Request::default() };
+    let mut request = ModelRequest { model: owned(body, "model"), ..ModelRequest::default() };
     let system = body.get("systemInstruction").or_else(|| body.get("system_instruction"));
     for words in system.map(words_of).unwrap_or_default() {
         add_system(&mut request.system, &words);
     }
-    let mut calls = Calls::default();
+    let mut calls = GeminiCallIds::default();
     for content in list(body, "contents") {
         take(content, &mut calls, &mut request);
     }
@@ -43,7 +44,7 @@ pub(crate) fn read(body: &Value) -> Result<Asked, String> {
         request.effort = thinking(config);
         request.format = format(config);
     }
-    Ok(Asked { request, ..Asked::default() })
+    Ok(ClientRequest { request, ..ClientRequest::default() })
 }
 
 /// The words of a content that is a text or has parts.
@@ -51,7 +52,7 @@ fn words_of(content: &Value) -> Vec<String> {
     if content.is_string() { pieces(Some(content)) } else { pieces(content.get("parts")) }
 }
 
-fn take(content: &Value, calls: &mut Calls, request: &mut Request) {
+fn take(content: &Value, calls: &mut GeminiCallIds, request: &mut ModelRequest) {
     let role = match text(content, "role") {
         Some("model") => Role::Assistant,
         Some("system") => {
@@ -59,37 +60,37 @@ fn take(content: &Value, calls: &mut Calls, request: &mut Request) {
         }
         _ => Role::User,
     };
-    let mut message = Message { role, parts: Vec::new() };
+    let mut message = ModelMessage { role, parts: Vec::new() };
     list(content, "parts").iter().for_each(|given| part(given, calls, &mut message));
     join(&mut request.messages, role, message.parts);
 }
 
-fn part(given: &Value, calls: &mut Calls, message: &mut Message) {
+fn part(given: &Value, calls: &mut GeminiCallIds, message: &mut ModelMessage) {
     let object = |key: &str| given.get(key).filter(|value| value.is_object());
     if let Some(call) = object("functionCall") {
         carried(given, message);
-        message.parts.push(Part::Call(calls.made(call)));
+        message.parts.push(MessagePart::Call(calls.made(call)));
     } else if let Some(answer) = object("functionResponse") {
-        message.parts.push(Part::Result(calls.answered(answer)));
+        message.parts.push(MessagePart::Result(calls.answered(answer)));
     } else if let Some(words) = text(given, "text") {
         let words = words.to_owned();
         message.parts.push(if flag(given, "thought") {
-            Part::Reasoning(Reasoning { text: words, seal: None })
+            MessagePart::Reasoning(Reasoning { text: words, seal: None })
         } else {
-            Part::Text(words)
+            MessagePart::Text(words)
         });
     } else if let Some(note) = note(given) {
-        message.parts.push(Part::Text(note));
+        message.parts.push(MessagePart::Text(note));
     }
 }
 
 /// Thoughts that travelled with a call. Clients drop thoughts, but keep what is written on calls.
-fn carried(given: &Value, message: &mut Message) {
+fn carried(given: &Value, message: &mut ModelMessage) {
     let thoughts = text(given, "thoughtSignature").map(carrier::unpack_all).unwrap_or_default();
     if message.calls().next().is_none() {
         thoughts.into_iter().rev().for_each(|thought| carrier::attach(message, thought));
     } else {
-        message.parts.extend(thoughts.into_iter().map(Part::Reasoning));
+        message.parts.extend(thoughts.into_iter().map(MessagePart::Reasoning));
     }
 }
 
@@ -102,13 +103,13 @@ fn note(given: &Value) -> Option<String> {
 
 /// The calls of a conversation. Their ids may be missing; then a result belongs to the first call of its name that has none.
 #[derive(Default)]
-struct Calls {
+struct GeminiCallIds {
     count: usize,
     open: HashMap<String, VecDeque<String>>,
     answered: HashSet<String>,
 }
 
-impl Calls {
+impl GeminiCallIds {
     fn made(&mut self, call: &Value) -> ToolCall {
         self.count += 1;
         let name = owned(call, "name");
@@ -156,13 +157,13 @@ fn outcome(response: Option<&Value>) -> (String, bool) {
 }
 
 /// Tools with a schema; those that Google runs itself cannot be carried over.
-fn tool(declared: &Value) -> Option<Tool> {
+fn tool(declared: &Value) -> Option<ToolSpec> {
     let name = text(declared, "name")?;
     let schema = match declared.get("parameters").filter(|schema| schema.is_object()) {
         Some(own) => plain(own),
         None => schema(declared, "parametersJsonSchema"),
     };
-    Some(Tool::new(name, owned(declared, "description"), schema))
+    Some(ToolSpec::new(name, owned(declared, "description"), schema))
 }
 
 fn choice(body: &Value) -> ToolChoice {
@@ -189,14 +190,14 @@ fn thinking(config: &Value) -> Option<Effort> {
     }
 }
 
-fn format(config: &Value) -> Option<Format> {
+fn format(config: &Value) -> Option<ReplyFormat> {
     let json = text(config, "responseMimeType") == Some("application/json");
     let schema = ["responseJsonSchema", "_responseJsonSchema", "responseSchema"]
         .iter()
         .find_map(|key| config.get(key).filter(|schema| schema.is_object()));
     match schema {
         _ if !json => None,
-        Some(schema) => Some(Format { name: "answer".to_owned(), schema: plain(schema) }),
-        None => Some(Format { name: "object".to_owned(), schema: json!({"type": "object"}) }),
+        Some(schema) => Some(ReplyFormat { name: "answer".to_owned(), schema: plain(schema) }),
+        None => Some(ReplyFormat { name: "object".to_owned(), schema: json!({"type": "object"}) }),
     }
 }

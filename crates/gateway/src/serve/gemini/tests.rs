@@ -2,19 +2,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use holon_model::{
-    Delta, ErrorKind, Message, ModelError, Part, Reasoning, Reply, Request, Role, Stop, ToolCall, ToolChoice,
-    ToolResult, Usage,
+    MessagePart, ModelError, ModelErrorKind, ModelMessage, ModelReply, ModelRequest, Reasoning, ReplyDelta,
+    ReplyStop, Role, TokenUsage, ToolCall, ToolChoice, ToolResult,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::read;
+use crate::client_wire::ClientWire;
 use crate::serve::tests::{any_wire, bare, labels, reply, request, told};
-use crate::serve::{carrier, teller, whole};
-use crate::tongue::Tongue;
+use crate::serve::{carrier, reply_encoder, whole};
 
 /// A request as a client says it, with the ids of calls or without.
-fn said(request: &Request, ids: bool) -> Value {
+fn said(request: &ModelRequest, ids: bool) -> Value {
     let contents: Vec<Value> = request.messages.iter().map(|message| content(message, ids)).collect();
     let tools: Vec<Value> = request
         .tools
@@ -43,7 +43,7 @@ fn said(request: &Request, ids: bool) -> Value {
     })
 }
 
-fn content(message: &Message, ids: bool) -> Value {
+fn content(message: &ModelMessage, ids: bool) -> Value {
     let sealed: Vec<String> = thoughts(message)
         .filter_map(|thought| Some(carrier::pack(&thought.text, thought.seal.as_ref()?)))
         .collect();
@@ -55,14 +55,14 @@ fn content(message: &Message, ids: bool) -> Value {
     json!({"role": if message.role == Role::User { "user" } else { "model" }, "parts": parts})
 }
 
-fn written(part: &Part, ids: bool) -> Value {
+fn written(part: &MessagePart, ids: bool) -> Value {
     let mut out = match part {
-        Part::Text(text) => json!({"text": text}),
-        Part::Reasoning(thought) => json!({"text": thought.text, "thought": true}),
-        Part::Call(call) => {
+        MessagePart::Text(text) => json!({"text": text}),
+        MessagePart::Reasoning(thought) => json!({"text": thought.text, "thought": true}),
+        MessagePart::Call(call) => {
             json!({"functionCall": {"id": call.id, "name": call.name, "args": call.object().unwrap()}})
         }
-        Part::Result(result) => {
+        MessagePart::Result(result) => {
             let key = if result.is_error { "error" } else { "output" };
             json!({"functionResponse": {"id": result.call_id, "name": "", "response": {key: result.text}}})
         }
@@ -75,16 +75,16 @@ fn written(part: &Part, ids: bool) -> Value {
     out
 }
 
-fn thoughts(message: &Message) -> impl Iterator<Item = &Reasoning> {
+fn thoughts(message: &ModelMessage) -> impl Iterator<Item = &Reasoning> {
     message.parts.iter().filter_map(|part| match part {
-        Part::Reasoning(thought) => Some(thought),
+        MessagePart::Reasoning(thought) => Some(thought),
         _ => None,
     })
 }
 
 /// What a client makes of a stream; an error is told bare.
-fn heard(stream: &str) -> Result<Reply, Value> {
-    let mut parts: Vec<Part> = Vec::new();
+fn heard(stream: &str) -> Result<ModelReply, Value> {
+    let mut parts: Vec<MessagePart> = Vec::new();
     let mut last = Value::Null;
     for frame in stream.split("\n\n").map(str::trim).filter(|frame| !frame.is_empty()) {
         let Some(data) = frame.strip_prefix("data: ") else {
@@ -100,70 +100,70 @@ fn heard(stream: &str) -> Result<Reply, Value> {
 }
 
 /// What a client makes of a body.
-fn at_once(body: &Value) -> Reply {
+fn at_once(body: &Value) -> ModelReply {
     let mut parts = Vec::new();
     body["candidates"][0]["content"]["parts"].as_array().unwrap().iter().for_each(|p| add(&mut parts, p));
     ended(body, parts)
 }
 
 /// Thoughts that travel on a call are put in front of it.
-fn add(parts: &mut Vec<Part>, part: &Value) {
+fn add(parts: &mut Vec<MessagePart>, part: &Value) {
     let sealed = part["thoughtSignature"].as_str().map(carrier::unpack_all).unwrap_or_default();
-    parts.extend(sealed.into_iter().map(Part::Reasoning));
+    parts.extend(sealed.into_iter().map(MessagePart::Reasoning));
     let call = &part["functionCall"];
     let text = part["text"].as_str().unwrap_or_default();
     match (parts.last_mut(), part["thought"] == true) {
         _ if call.is_object() => {
             let (id, name) = (call["id"].as_str().unwrap(), call["name"].as_str().unwrap());
-            parts.push(Part::Call(ToolCall::new(id, name, call["args"].to_string())));
+            parts.push(MessagePart::Call(ToolCall::new(id, name, call["args"].to_string())));
         }
-        (Some(Part::Text(said)), false) => said.push_str(text),
-        (Some(Part::Reasoning(said)), true) => said.text.push_str(text),
-        (_, true) => parts.push(Part::Reasoning(Reasoning { text: text.to_owned(), seal: None })),
-        (_, false) => parts.push(Part::Text(text.to_owned())),
+        (Some(MessagePart::Text(said)), false) => said.push_str(text),
+        (Some(MessagePart::Reasoning(said)), true) => said.text.push_str(text),
+        (_, true) => parts.push(MessagePart::Reasoning(Reasoning { text: text.to_owned(), seal: None })),
+        (_, false) => parts.push(MessagePart::Text(text.to_owned())),
     }
 }
 
-fn ended(last: &Value, parts: Vec<Part>) -> Reply {
-    let calls = parts.iter().any(|part| matches!(part, Part::Call(_)));
+fn ended(last: &Value, parts: Vec<MessagePart>) -> ModelReply {
+    let calls = parts.iter().any(|part| matches!(part, MessagePart::Call(_)));
     let stop = match last["candidates"][0]["finishReason"].as_str() {
-        Some("STOP") if calls => Stop::ToolUse,
-        Some("STOP") => Stop::EndTurn,
-        Some("MAX_TOKENS") => Stop::MaxTokens,
-        Some("SAFETY") => Stop::Refusal,
+        Some("STOP") if calls => ReplyStop::ToolUse,
+        Some("STOP") => ReplyStop::EndTurn,
+        Some("MAX_TOKENS") => ReplyStop::MaxTokens,
+        Some("SAFETY") => ReplyStop::Refusal,
         other => panic!("{other:?}"),
     };
     let figures = last.get("usageMetadata").map(|told| {
         let count = |key: &str| told[key].as_u64().unwrap();
         let cache_read = count("cachedContentTokenCount");
-        let usage = Usage {
+        let usage = TokenUsage {
             input: count("promptTokenCount") - cache_read,
             cache_read,
             output: count("candidatesTokenCount"),
             reasoning: count("thoughtsTokenCount"),
-            ..Usage::default()
+            ..TokenUsage::default()
         };
         assert_eq!(count("totalTokenCount"), usage.total_input() + usage.total_output());
         usage
     });
     let model = last["modelVersion"].as_str().map(str::to_owned);
-    Reply { id: None, model, parts, stop, usage: figures }
+    ModelReply { id: None, model, parts, stop, usage: figures }
 }
 
 /// The conversation as the gateway can know it: a thought's seal travels on a call, so without one it is lost; calls without
 /// ids are counted.
-fn known(mut request: Request, ids: bool) -> Request {
+fn known(mut request: ModelRequest, ids: bool) -> ModelRequest {
     let mut names = std::collections::HashMap::new();
     for message in &mut request.messages {
         let calls = message.calls().next().is_some();
         for part in &mut message.parts {
             match part {
-                Part::Reasoning(thought) if !calls => thought.seal = None,
-                Part::Call(call) if !ids => {
+                MessagePart::Reasoning(thought) if !calls => thought.seal = None,
+                MessagePart::Call(call) if !ids => {
                     let id = format!("call_{}", names.len() + 1);
                     names.insert(std::mem::replace(&mut call.id, id.clone()), id);
                 }
-                Part::Result(result) if !ids => result.call_id = names[&result.call_id].clone(),
+                MessagePart::Result(result) if !ids => result.call_id = names[&result.call_id].clone(),
                 _ => {}
             }
         }
@@ -189,9 +189,9 @@ proptest! {
     #[test]
     fn what_is_told_is_heard(reply in any_wire().prop_flat_map(reply), cut in 0usize..6) {
         let reply = bare(reply);
-        let body = whole(Tongue::Gemini, &labels(), &reply);
+        let body = whole(ClientWire::Gemini, &labels(), &reply);
         prop_assert_eq!(&at_once(&body), &reply);
-        prop_assert_eq!(&heard(&told(Tongue::Gemini, &reply, cut)), &Ok(reply));
+        prop_assert_eq!(&heard(&told(ClientWire::Gemini, &reply, cut)), &Ok(reply));
     }
 
     #[test]
@@ -200,9 +200,9 @@ proptest! {
     ) {
         prop_assume!(reply.calls().next().is_some());
         let frames = if streamed {
-            told(Tongue::Gemini, &reply, cut)
+            told(ClientWire::Gemini, &reply, cut)
         } else {
-            format!("data: {}\n\n", whole(Tongue::Gemini, &labels(), &reply))
+            format!("data: {}\n\n", whole(ClientWire::Gemini, &labels(), &reply))
         };
         // A client puts the parts of all chunks together as they are; the best known one drops thoughts.
         let chunks = frames.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
@@ -307,7 +307,7 @@ fn results(parts: Value) -> Vec<ToolResult> {
     assert_eq!(ids, ["a", "call_2", "call_3"]);
     let parts = request.messages[2].parts.iter();
     parts
-        .map(|part| if let Part::Result(result) = part { result.clone() } else { panic!("{part:?}") })
+        .map(|part| if let MessagePart::Result(result) = part { result.clone() } else { panic!("{part:?}") })
         .collect()
 }
 
@@ -354,10 +354,10 @@ fn what_cannot_be_carried_over_is_said_or_refused() {
 
 #[test]
 fn a_failure_in_the_middle_is_a_piece_of_its_own() {
-    let mut teller = teller(Tongue::Gemini, labels());
-    let half = teller.delta(&Delta::Text("half".into()));
+    let mut teller = reply_encoder(ClientWire::Gemini, labels());
+    let half = teller.delta(&ReplyDelta::Text("half".into()));
     assert!(half.starts_with("data: {") && half.ends_with("}\n\n"), "{half}");
-    let mut error = ModelError::new(ErrorKind::RateLimit, "slow");
+    let mut error = ModelError::new(ModelErrorKind::RateLimit, "slow");
     error.retry_after = Some(std::time::Duration::from_millis(1500));
     let told: Value = serde_json::from_str(&teller.fail(&error)).unwrap();
     assert_eq!(
@@ -369,12 +369,13 @@ fn a_failure_in_the_middle_is_a_piece_of_its_own() {
 
 #[test]
 fn a_long_call_shows_signs_of_life_and_broken_arguments_stay_visible() {
-    let mut teller = teller(Tongue::Gemini, labels());
-    teller.delta(&Delta::CallStarted { index: 0, name: "write".into() });
-    let sign = teller.delta(&Delta::CallArguments { index: 0, text: "x".repeat(2000) });
+    let mut teller = reply_encoder(ClientWire::Gemini, labels());
+    teller.delta(&ReplyDelta::CallStarted { index: 0, name: "write".into() });
+    let sign = teller.delta(&ReplyDelta::CallArguments { index: 0, text: "x".repeat(2000) });
     assert!(!sign.is_empty() && sign.trim().is_empty(), "{sign:?}");
-    let call = Part::Call(ToolCall::new("c", "write", "{oops"));
-    let reply = Reply { id: None, model: None, parts: vec![call], stop: Stop::ToolUse, usage: None };
+    let call = MessagePart::Call(ToolCall::new("c", "write", "{oops"));
+    let reply =
+        ModelReply { id: None, model: None, parts: vec![call], stop: ReplyStop::ToolUse, usage: None };
     let heard = heard(&teller.end(&reply)).unwrap();
     assert_eq!(heard.calls().next().unwrap().arguments, r#"{"unparsed":"{oops"}"#);
 }

@@ -1,7 +1,7 @@
 //! Anthropic Messages.
 
+mod encode;
 mod read;
-mod tell;
 
+pub(super) use encode::{MessagesFrames, whole};
 pub(super) use read::read;
-pub(super) use tell::{Form, whole};

@@ -1,12 +1,13 @@
 //! The body of a Messages request.
 
 use holon_model::{
-    Effort, Format, Message, Part, Reasoning, Request, Role, Seal, Tool, ToolCall, ToolChoice,
+    Effort, MessagePart, ModelMessage, ModelRequest, Reasoning, ReplyFormat, Role, Seal, ToolCall,
+    ToolChoice, ToolSpec,
 };
-use holon_model::{ToolResult, Wire};
+use holon_model::{ToolResult, WireFormat};
 use serde_json::{Value, json};
 
-use crate::serve::Asked;
+use crate::serve::ClientRequest;
 use crate::serve::carrier;
 use crate::serve::fields::{
     add_system, effort, flag, join, limit, list, owned, piece, pieces, schema, temperature, text,
@@ -15,11 +16,11 @@ use crate::serve::fields::{
 /// A block that one client puts in front of its prompt for its own maker; it differs from request to request.
 const BILLING_NOTE: &str = "x-anthropic-billing-header:";
 
-pub(crate) fn read(body: &Value) -> Result<Asked, String> {
+pub(crate) fn read(body: &Value) -> Result<ClientRequest, String> {
     if list(body, "messages").is_empty() {
         return Err("`messages` must be a list with at least one message".to_owned());
     }
-    let mut request = Request { model: owned(body, "model"), ..Request::default() };
+    let mut request = ModelRequest { model: owned(body, "model"), ..ModelRequest::default() };
     for words in pieces(body.get("system")).iter().filter(|words| !words.starts_with(BILLING_NOTE)) {
         add_system(&mut request.system, words);
     }
@@ -33,10 +34,10 @@ pub(crate) fn read(body: &Value) -> Result<Asked, String> {
     request.effort = thinking(body);
     let wanted = body.get("output_config").and_then(|config| config.get("format"));
     request.format = wanted.or_else(|| body.get("output_format")).and_then(format);
-    Ok(Asked { request, stream: flag(body, "stream"), ..Asked::default() })
+    Ok(ClientRequest { request, stream: flag(body, "stream"), ..ClientRequest::default() })
 }
 
-fn take(message: &Value, request: &mut Request) {
+fn take(message: &Value, request: &mut ModelRequest) {
     let role = match text(message, "role").unwrap_or("user") {
         "assistant" => Role::Assistant,
         "system" => {
@@ -44,42 +45,43 @@ fn take(message: &Value, request: &mut Request) {
         }
         _ => Role::User,
     };
-    let mut taken = Message { role, parts: Vec::new() };
+    let mut taken = ModelMessage { role, parts: Vec::new() };
     match message.get("content") {
         Some(Value::Array(blocks)) => blocks.iter().for_each(|given| block(given, &mut taken)),
-        content => taken.parts.extend(pieces(content).into_iter().map(Part::Text)),
+        content => taken.parts.extend(pieces(content).into_iter().map(MessagePart::Text)),
     }
     join(&mut request.messages, role, taken.parts);
 }
 
-fn block(block: &Value, message: &mut Message) {
+fn block(block: &Value, message: &mut ModelMessage) {
     let part = match text(block, "type").unwrap_or("text") {
         "tool_use" => {
             let input = block.get("input").filter(|input| input.is_object()).cloned().unwrap_or(json!({}));
-            Part::Call(ToolCall::new(owned(block, "id"), owned(block, "name"), input.to_string()))
+            MessagePart::Call(ToolCall::new(owned(block, "id"), owned(block, "name"), input.to_string()))
         }
-        "tool_result" => Part::Result(ToolResult {
+        "tool_result" => MessagePart::Result(ToolResult {
             call_id: owned(block, "tool_use_id"),
             text: pieces(block.get("content")).join("\n"),
             is_error: flag(block, "is_error"),
         }),
         "thinking" => {
             let seal = text(block, "signature").and_then(|signature| {
-                let own = || Some(Seal { wire: Wire::Messages, value: json!({"signature": signature}) });
+                let own =
+                    || Some(Seal { wire: WireFormat::Messages, value: json!({"signature": signature}) });
                 carrier::unpack(signature).map_or_else(own, |thought| thought.seal)
             });
-            Part::Reasoning(Reasoning { text: owned(block, "thinking"), seal })
+            MessagePart::Reasoning(Reasoning { text: owned(block, "thinking"), seal })
         }
         "redacted_thinking" => {
             let data = text(block, "data").unwrap_or_default();
             if let Some(thought) = carrier::unpack(data) {
                 return carrier::attach(message, thought);
             }
-            let seal = Seal { wire: Wire::Messages, value: json!({"data": data}) };
-            Part::Reasoning(Reasoning { text: String::new(), seal: Some(seal) })
+            let seal = Seal { wire: WireFormat::Messages, value: json!({"data": data}) };
+            MessagePart::Reasoning(Reasoning { text: String::new(), seal: Some(seal) })
         }
         _ => match piece(block) {
-            Some(words) => Part::Text(words),
+            Some(words) => MessagePart::Text(words),
             None => return,
         },
     };
@@ -87,9 +89,9 @@ fn block(block: &Value, message: &mut Message) {
 }
 
 /// Tools with a schema; those a provider defines or runs cannot be carried over.
-fn tool(tool: &Value) -> Option<Tool> {
+fn tool(tool: &Value) -> Option<ToolSpec> {
     let name = text(tool, "name").filter(|_| text(tool, "type").unwrap_or("custom") == "custom")?;
-    Some(Tool::new(name, owned(tool, "description"), schema(tool, "input_schema")))
+    Some(ToolSpec::new(name, owned(tool, "description"), schema(tool, "input_schema")))
 }
 
 fn choice(choice: Option<&Value>) -> ToolChoice {
@@ -116,7 +118,7 @@ fn thinking(body: &Value) -> Option<Effort> {
     }
 }
 
-fn format(format: &Value) -> Option<Format> {
+fn format(format: &Value) -> Option<ReplyFormat> {
     let told = format.get("schema").filter(|_| text(format, "type") == Some("json_schema"))?;
-    Some(Format { name: "answer".to_owned(), schema: told.clone() })
+    Some(ReplyFormat { name: "answer".to_owned(), schema: told.clone() })
 }

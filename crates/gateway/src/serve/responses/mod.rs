@@ -1,7 +1,7 @@
 //! OpenAI Responses.
 
+mod encode;
 mod read;
-mod tell;
 
+pub(super) use encode::{ResponsesFrames, whole};
 pub(super) use read::read;
-pub(super) use tell::{Form, whole};

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use holon_model::{
-    Format, Part, Reasoning, Request, Role, Seal, Tool, ToolCall, ToolChoice, ToolResult, Wire,
+    MessagePart, ModelRequest, Reasoning, ReplyFormat, Role, Seal, ToolCall, ToolChoice, ToolResult,
+    ToolSpec, WireFormat,
 };
 use serde_json::{Value, json};
 
@@ -11,21 +12,21 @@ use crate::serve::carrier;
 use crate::serve::fields::{
     add_system, effort, flag, join, limit, list, owned, pieces, schema, temperature, text, texts,
 };
-use crate::serve::{Asked, Spaces};
+use crate::serve::{ClientRequest, ToolSpaces};
 
 /// Fields that refer to what a provider keeps; leaving them out would change the conversation.
 const KEPT_ELSEWHERE: [&str; 4] = ["previous_response_id", "conversation", "prompt", "background"];
 
-pub(crate) fn read(body: &Value) -> Result<Asked, String> {
+pub(crate) fn read(body: &Value) -> Result<ClientRequest, String> {
     let given = |key: &&&str| body.get(**key).is_some_and(|value| !value.is_null() && *value != json!(false));
     if let Some(key) = KEPT_ELSEWHERE.iter().find(given) {
         return Err(format!("`{key}` is not served here: nothing is kept, send the whole conversation"));
     }
-    let mut request = Request { model: owned(body, "model"), ..Request::default() };
+    let mut request = ModelRequest { model: owned(body, "model"), ..ModelRequest::default() };
     add_system(&mut request.system, text(body, "instructions").unwrap_or_default());
     match body.get("input") {
         Some(Value::String(words)) => {
-            join(&mut request.messages, Role::User, vec![Part::Text(words.clone())])
+            join(&mut request.messages, Role::User, vec![MessagePart::Text(words.clone())])
         }
         Some(Value::Array(items)) => {
             for item in items {
@@ -34,7 +35,7 @@ pub(crate) fn read(body: &Value) -> Result<Asked, String> {
         }
         _ => return Err("`input` must be a text or a list of items".to_owned()),
     }
-    let mut tools = Tools::default();
+    let mut tools = ResponsesTools::default();
     list(body, "tools").iter().for_each(|given| tools.take(given, None));
     // Tools that a client adds on the way are items of the conversation.
     let added = list(body, "input").iter().filter(|item| text(item, "type") == Some("additional_tools"));
@@ -46,10 +47,10 @@ pub(crate) fn read(body: &Value) -> Result<Asked, String> {
     let thinking = body.get("reasoning").and_then(|reasoning| text(reasoning, "effort"));
     request.effort = thinking.and_then(effort);
     request.format = body.get("text").and_then(|text| text.get("format")).and_then(format);
-    Ok(Asked { request, stream: flag(body, "stream"), custom: tools.custom, spaces: tools.spaces })
+    Ok(ClientRequest { request, stream: flag(body, "stream"), custom: tools.custom, spaces: tools.spaces })
 }
 
-fn take(item: &Value, request: &mut Request) -> Result<(), String> {
+fn take(item: &Value, request: &mut ModelRequest) -> Result<(), String> {
     let (role, part) = match text(item, "type").unwrap_or("message") {
         "message" => {
             match text(item, "role").unwrap_or("user") {
@@ -62,24 +63,24 @@ fn take(item: &Value, request: &mut Request) -> Result<(), String> {
             return Ok(());
         }
         "reasoning" => match thought(item, request) {
-            Some(thought) => (Role::Assistant, Part::Reasoning(thought)),
+            Some(thought) => (Role::Assistant, MessagePart::Reasoning(thought)),
             None => return Ok(()),
         },
         "function_call" => {
             let name = flat(text(item, "namespace"), &owned(item, "name"));
             let call = ToolCall::new(owned(item, "call_id"), name, owned(item, "arguments"));
-            (Role::Assistant, Part::Call(call))
+            (Role::Assistant, MessagePart::Call(call))
         }
         "custom_tool_call" => {
             let input = json!({"input": item.get("input").cloned().unwrap_or_default()}).to_string();
             let name = flat(text(item, "namespace"), &owned(item, "name"));
             let mut call = ToolCall::new(owned(item, "call_id"), name, input);
             call.custom = true;
-            (Role::Assistant, Part::Call(call))
+            (Role::Assistant, MessagePart::Call(call))
         }
         "function_call_output" | "custom_tool_call_output" => {
             let words = pieces(item.get("output")).join("\n");
-            (Role::User, Part::Result(ToolResult::ok(owned(item, "call_id"), words)))
+            (Role::User, MessagePart::Result(ToolResult::ok(owned(item, "call_id"), words)))
         }
         "item_reference" => {
             return Err("`item_reference` is not served here: nothing is kept, send the item".to_owned());
@@ -92,7 +93,7 @@ fn take(item: &Value, request: &mut Request) -> Result<(), String> {
 }
 
 /// The thought in an item; none when the item only carried the seal of an earlier one.
-fn thought(item: &Value, request: &mut Request) -> Option<Reasoning> {
+fn thought(item: &Value, request: &mut ModelRequest) -> Option<Reasoning> {
     let from = if list(item, "summary").is_empty() { "content" } else { "summary" };
     let words = pieces(item.get(from).filter(|parts| parts.is_array())).join("\n\n");
     let encrypted = text(item, "encrypted_content");
@@ -104,19 +105,19 @@ fn thought(item: &Value, request: &mut Request) -> Option<Reasoning> {
         }
         return None;
     }
-    let seal = encrypted.map(|_| Seal { wire: Wire::Responses, value: item.clone() });
+    let seal = encrypted.map(|_| Seal { wire: WireFormat::Responses, value: item.clone() });
     Some(Reasoning { text: words, seal })
 }
 
 /// The tools of a request.
 #[derive(Default)]
-struct Tools {
-    all: Vec<Tool>,
+struct ResponsesTools {
+    all: Vec<ToolSpec>,
     custom: HashSet<String>,
-    spaces: Spaces,
+    spaces: ToolSpaces,
 }
 
-impl Tools {
+impl ResponsesTools {
     /// Takes a tool in, or all tools of a group; one whose name is there already is the same tool told again.
     fn take(&mut self, tool: &Value, space: Option<&str>) {
         let Some(own) = text(tool, "name") else { return };
@@ -126,7 +127,7 @@ impl Tools {
                 return list(tool, "tools").iter().for_each(|inner| self.take(inner, Some(own)));
             }
             _ if self.all.iter().any(|there| there.name == name) => return,
-            "function" => Tool::new(name.clone(), owned(tool, "description"), schema(tool, "parameters")),
+            "function" => ToolSpec::new(name.clone(), owned(tool, "description"), schema(tool, "parameters")),
             "custom" => {
                 self.custom.insert(name.clone());
                 plain_text(name.clone(), tool)
@@ -146,7 +147,7 @@ fn flat(space: Option<&str>, name: &str) -> String {
 }
 
 /// A tool that takes plain text: elsewhere an object with one field.
-fn plain_text(name: String, tool: &Value) -> Tool {
+fn plain_text(name: String, tool: &Value) -> ToolSpec {
     let grammar = tool.get("format").and_then(|format| text(format, "definition"));
     let mut description = owned(tool, "description");
     if let Some(grammar) = grammar {
@@ -154,7 +155,7 @@ fn plain_text(name: String, tool: &Value) -> Tool {
         description.push_str(grammar);
     }
     let input = json!({"input": {"type": "string"}});
-    Tool::new(name, description, json!({"type": "object", "properties": input, "required": ["input"]}))
+    ToolSpec::new(name, description, json!({"type": "object", "properties": input, "required": ["input"]}))
 }
 
 fn choice(choice: Option<&Value>) -> ToolChoice {
@@ -168,13 +169,13 @@ fn choice(choice: Option<&Value>) -> ToolChoice {
     }
 }
 
-fn format(format: &Value) -> Option<Format> {
+fn format(format: &Value) -> Option<ReplyFormat> {
     match text(format, "type")? {
         "json_schema" => {
             let name = text(format, "name").unwrap_or("answer").to_owned();
-            Some(Format { name, schema: schema(format, "schema") })
+            Some(ReplyFormat { name, schema: schema(format, "schema") })
         }
-        "json_object" => Some(Format { name: "object".to_owned(), schema: json!({"type": "object"}) }),
+        "json_object" => Some(ReplyFormat { name: "object".to_owned(), schema: json!({"type": "object"}) }),
         _ => None,
     }
 }
@@ -183,7 +184,7 @@ fn format(format: &Value) -> Option<Format> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::serve::{Labels, whole};
+    use crate::serve::{ReplyLabels, whole};
 
     #[test]
     fn tools_in_groups_and_on_the_way_are_not_lost() {
@@ -206,16 +207,21 @@ mod tests {
         assert_eq!(names, ["sh", "team__spawn", "patch"]);
         assert!(asked.custom.contains("patch"));
         let call = asked.request.messages[1].parts.iter().find_map(|part| match part {
-            Part::Call(call) => Some(call.clone()),
+            MessagePart::Call(call) => Some(call.clone()),
             _ => None,
         });
         let call = call.unwrap();
         assert_eq!(call.name, "team__spawn");
-        let labels = Labels { spaces: asked.spaces, ..Labels::default() };
-        let stop = holon_model::Stop::ToolUse;
-        let reply =
-            holon_model::Reply { id: None, model: None, parts: vec![Part::Call(call)], stop, usage: None };
-        let told = whole(crate::tongue::Tongue::Responses, &labels, &reply);
+        let labels = ReplyLabels { spaces: asked.spaces, ..ReplyLabels::default() };
+        let stop = holon_model::ReplyStop::ToolUse;
+        let reply = holon_model::ModelReply {
+            id: None,
+            model: None,
+            parts: vec![MessagePart::Call(call)],
+            stop,
+            usage: None,
+        };
+        let told = whole(crate::client_wire::ClientWire::Responses, &labels, &reply);
         let item = &told["output"][0];
         assert_eq!((&item["namespace"], &item["name"]), (&json!("team"), &json!("spawn")));
     }

@@ -3,7 +3,7 @@
 //! Written from the wires alone, before the filter that has to cut them. Reversed keys, and ciphers of an upstream that works
 //! together with the agent, are out of scope: no filter can know them all.
 
-use holon_model::Wire;
+use holon_model::WireFormat;
 use serde_json::{Value, json};
 
 /// What must not get inside; it has every kind of character that one of the encodings changes.
@@ -80,14 +80,14 @@ fn escaped(text: &str) -> String {
 }
 
 /// A whole stream of a wire; each piece is a JSON string as it is written.
-fn stream(wire: Wire, part: SpokenPart, pieces: &[String]) -> Vec<u8> {
+fn stream(wire: WireFormat, part: SpokenPart, pieces: &[String]) -> Vec<u8> {
     let mut out = String::new();
     let mut say = |kind: &str, data: String| match wire {
-        Wire::Chat => out += &format!("data: {data}\n\n"),
+        WireFormat::Chat => out += &format!("data: {data}\n\n"),
         _ => out += &format!("event: {kind}\ndata: {data}\n\n"),
     };
     match wire {
-        Wire::Chat => {
+        WireFormat::Chat => {
             let chunk = |delta: &str, end: &str| {
                 format!(
                     "{{\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{end}}}]}}"
@@ -115,7 +115,7 @@ fn stream(wire: Wire, part: SpokenPart, pieces: &[String]) -> Vec<u8> {
             say("", chunk("{}", if part == SpokenPart::Arguments { "\"tool_calls\"" } else { "\"stop\"" }));
             say("", "[DONE]".to_owned());
         }
-        Wire::Messages => {
+        WireFormat::Messages => {
             say("message_start", "{\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}".to_owned());
             let (block, kind, field) = match part {
                 SpokenPart::Text => ("{\"type\":\"text\",\"text\":\"\"}", "text_delta", "text"),
@@ -152,7 +152,7 @@ fn stream(wire: Wire, part: SpokenPart, pieces: &[String]) -> Vec<u8> {
             );
             say("message_stop", "{\"type\":\"message_stop\"}".to_owned());
         }
-        Wire::Responses => responses(&mut say, part, pieces),
+        WireFormat::Responses => responses(&mut say, part, pieces),
     }
     out.into_bytes()
 }
@@ -210,15 +210,15 @@ fn responses(say: &mut impl FnMut(&str, String), part: SpokenPart, pieces: &[Str
 }
 
 /// An answer that is not streamed.
-fn whole(wire: Wire, text: &str) -> String {
+fn whole(wire: WireFormat, text: &str) -> String {
     match wire {
-        Wire::Chat => format!(
+        WireFormat::Chat => format!(
             "{{\"id\":\"c1\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":{text}}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":1,\"completion_tokens\":1,\"total_tokens\":2}}}}"
         ),
-        Wire::Messages => format!(
+        WireFormat::Messages => format!(
             "{{\"id\":\"m1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[{{\"type\":\"text\",\"text\":{text}}}],\"stop_reason\":\"end_turn\",\"usage\":{{\"input_tokens\":1,\"output_tokens\":1}}}}"
         ),
-        Wire::Responses => format!(
+        WireFormat::Responses => format!(
             "{{\"id\":\"r1\",\"object\":\"response\",\"status\":\"completed\",\"model\":\"m\",\"output\":[{{\"type\":\"message\",\"id\":\"i1\",\"status\":\"completed\",\"role\":\"assistant\",\"content\":[{{\"type\":\"output_text\",\"text\":{text},\"annotations\":[]}}]}}],\"usage\":{{\"input_tokens\":1,\"output_tokens\":1,\"total_tokens\":2}}}}"
         ),
     }
@@ -259,7 +259,7 @@ fn cut(text: &str, key: &str) -> Vec<Vec<String>> {
 }
 
 /// Every form on a wire.
-pub(super) fn forms(wire: Wire) -> Vec<EchoForm> {
+pub(super) fn forms(wire: WireFormat) -> Vec<EchoForm> {
     let mut all = Vec::new();
     for part in PARTS {
         for (name, key) in encodings() {
@@ -304,7 +304,7 @@ pub(super) fn forms(wire: Wire) -> Vec<EchoForm> {
 }
 
 /// A key anywhere but in what is said.
-fn beside(wire: Wire) -> Vec<EchoForm> {
+fn beside(wire: WireFormat) -> Vec<EchoForm> {
     let plain = || stream(wire, SpokenPart::Text, &[literal("hello")]);
     let with = |name: &str, value: &str| {
         let mut case = streamed(plain());

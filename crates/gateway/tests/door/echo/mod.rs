@@ -8,10 +8,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use holon_model::{Endpoint, Key, Wire};
+use holon_model::{Endpoint, ProviderKey, WireFormat};
 use serde_json::json;
 
-use crate::{Open, TOKEN, body, not_streamed, passing};
+use crate::{OpenGateway, TOKEN, body, not_streamed, passing};
 use forms::{EchoCase, EchoForm, KEY, forms};
 
 /// What a server says next, and in pieces of which length.
@@ -46,9 +46,9 @@ impl Parrot {
         Self { address, case, over, thread: Some(thread) }
     }
 
-    fn endpoint(&self, wire: Wire) -> Endpoint {
+    fn endpoint(&self, wire: WireFormat) -> Endpoint {
         let base = format!("http://{}/v1", self.address);
-        Endpoint { wire, ..Endpoint::compatible("parrot", &base, Some(Key::new(KEY))) }
+        Endpoint { wire, ..Endpoint::compatible("parrot", &base, Some(ProviderKey::new(KEY))) }
     }
 
     fn will_say(&self, case: &Arc<EchoCase>, chunk: usize) {
@@ -105,19 +105,19 @@ fn repeat(stream: TcpStream, case: &EchoCase, chunk: usize) -> std::io::Result<(
 /// Who asks: a client of the provider's own wire, or one of Google's that is translated.
 #[derive(Debug, Clone, Copy)]
 enum EchoClient {
-    Own(Wire),
-    Google(Wire),
+    Own(WireFormat),
+    Google(WireFormat),
 }
 
 impl EchoClient {
-    fn wire(self) -> Wire {
+    fn wire(self) -> WireFormat {
         match self {
             Self::Own(wire) | Self::Google(wire) => wire,
         }
     }
 
     /// What comes back, byte by byte.
-    fn hears(self, open: &Open, whole: bool) -> Vec<u8> {
+    fn hears(self, open: &OpenGateway, whole: bool) -> Vec<u8> {
         let (path, body) = match self {
             Self::Own(wire) => {
                 let body = if whole { not_streamed(wire, "hi") } else { body(wire, "hi") };
@@ -146,7 +146,7 @@ impl EchoClient {
 /// Lets an upstream say all of it to a client, and tells which forms got inside, each with what was read.
 fn got_inside(client: EchoClient) -> (usize, Vec<String>) {
     let parrot = Parrot::start();
-    let open = Open::with(passing(parrot.endpoint(client.wire())), |_| {});
+    let open = OpenGateway::with(passing(parrot.endpoint(client.wire())), |_| {});
     let mut leaks = Vec::new();
     let all = forms(client.wire());
     let count = all.len();
@@ -191,30 +191,30 @@ fn nothing_gets_inside(client: EchoClient) {
 
 #[test]
 fn inv_06_no_echo_of_the_key_gets_inside_as_chat() {
-    nothing_gets_inside(EchoClient::Own(Wire::Chat));
+    nothing_gets_inside(EchoClient::Own(WireFormat::Chat));
 }
 
 #[test]
 fn inv_06_no_echo_of_the_key_gets_inside_as_responses() {
-    nothing_gets_inside(EchoClient::Own(Wire::Responses));
+    nothing_gets_inside(EchoClient::Own(WireFormat::Responses));
 }
 
 #[test]
 fn inv_06_no_echo_of_the_key_gets_inside_as_messages() {
-    nothing_gets_inside(EchoClient::Own(Wire::Messages));
+    nothing_gets_inside(EchoClient::Own(WireFormat::Messages));
 }
 
 #[test]
 fn inv_06_no_echo_of_the_key_gets_inside_as_gemini_from_chat() {
-    nothing_gets_inside(EchoClient::Google(Wire::Chat));
+    nothing_gets_inside(EchoClient::Google(WireFormat::Chat));
 }
 
 #[test]
 fn inv_06_no_echo_of_the_key_gets_inside_as_gemini_from_responses() {
-    nothing_gets_inside(EchoClient::Google(Wire::Responses));
+    nothing_gets_inside(EchoClient::Google(WireFormat::Responses));
 }
 
 #[test]
 fn inv_06_no_echo_of_the_key_gets_inside_as_gemini_from_messages() {
-    nothing_gets_inside(EchoClient::Google(Wire::Messages));
+    nothing_gets_inside(EchoClient::Google(WireFormat::Messages));
 }

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::desk::Desk;
 use super::person;
-use super::session::Open;
-use super::updates::{Updates, text, words};
-use crate::threads::Trouble;
+use super::request_handler::AcpRequestHandler;
+use super::session::EditorSession;
+use super::updates::{SessionUpdates, text, words};
+use crate::threads::ApiTrouble;
 
 /// A gate is told a moment before it can be answered.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST: usize = 32 << 10;
 
 /// A step as a call; nothing for what is no step.
-pub(super) fn step(updates: &Updates, body: &Value) -> Option<Value> {
+pub(super) fn step(updates: &SessionUpdates, body: &Value) -> Option<Value> {
     let name = text(&body["step"]);
     let id = updates.call(&format!("step-{name}"));
     let ended = |status: &str, words: String| {
@@ -43,7 +43,12 @@ pub(super) fn step(updates: &Updates, body: &Value) -> Option<Value> {
 }
 
 /// Asks the person at a gate, after showing what it is about; whoever does not agree stops the flow there.
-pub(super) fn gate(desk: &Desk, open: &Open, id: &str, reached: &Value) -> Result<(), Trouble> {
+pub(super) fn gate(
+    desk: &AcpRequestHandler,
+    open: &EditorSession,
+    id: &str,
+    reached: &Value,
+) -> Result<(), ApiTrouble> {
     let step = text(&reached["step"]);
     let began = Instant::now();
     let waits = loop {
@@ -55,6 +60,7 @@ pub(super) fn gate(desk: &Desk, open: &Open, id: &str, reached: &Value) -> Resul
         if text(&run["state"]) == "finished" || open.is_cancelled() || began.elapsed() > PATIENCE {
             break false;
         }
+        // The event is written by the run before the server has the gate, and nothing tells of that.
         std::thread::sleep(AGAIN);
     };
     if !waits {
@@ -67,7 +73,7 @@ pub(super) fn gate(desk: &Desk, open: &Open, id: &str, reached: &Value) -> Resul
                 .update(&open.id, words("agent_message_chunk", &format!("\n\n{}\n\n", text[..end].trim())));
         }
     }
-    let call = Updates::of_run(&open.folder, id).call(&format!("gate-{step}"));
+    let call = SessionUpdates::of_run(&open.folder, id).call(&format!("gate-{step}"));
     let go = person::may_go_on(&desk.wire, open, &call, step);
     match desk.api.answer_gate(id, go) {
         // Somebody was quicker, in the browser or at a terminal.
@@ -83,7 +89,7 @@ mod tests {
 
     #[test]
     fn steps_are_calls() {
-        let updates = Updates::of_run("/w", "r");
+        let updates = SessionUpdates::of_run("/w", "r");
         let tell = |body: Value| step(&updates, &body);
         let began =
             tell(json!({"type": "step_started", "step": "plan", "mode": "plan", "attempt": 1})).unwrap();

@@ -1,12 +1,11 @@
 //! `holon acp`: Holon as an agent of the Agent Client Protocol, for editors.
 
-mod base64;
 mod changes;
-mod desk;
 mod flow;
 mod modes;
 mod person;
 mod prompt;
+mod request_handler;
 mod run;
 mod session;
 mod turn;
@@ -20,13 +19,13 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::threads::{Api, Carrier, Wish};
+use crate::threads::{Carrier, ReplySourceFlags, ThreadsApi};
 
-use desk::Desk;
-use wire::Wire;
+use request_handler::AcpRequestHandler;
+use wire::EditorWire;
 
 const EXAMPLES: &str = "\
 An editor starts it. Zed, in settings.json:
@@ -41,7 +40,7 @@ Sessions are the threads of `holon chat` and `holon serve`.";
 /// what build changes stays in a snapshot until you agree to apply it. In the other modes every prompt is a run of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct AcpArgs {
     /// The model of new sessions [default: chosen (`holon models select`)]
     #[arg(long, value_name = "ID", conflicts_with_all = ["demo", "replay"])]
     model: Option<String>,
@@ -56,12 +55,12 @@ pub(crate) struct Args {
     demo: bool,
     /// After a turn that changed something: ask whether to apply it, or wait for /apply
     #[arg(long, value_name = "WHEN", default_value = "ask")]
-    apply: Apply,
+    apply: ApplyTiming,
 }
 
 /// When changes reach the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Apply {
+pub(super) enum ApplyTiming {
     /// The editor asks the person after the turn
     Ask,
     /// Only with /apply
@@ -69,15 +68,16 @@ pub(super) enum Apply {
 }
 
 /// Serves the editor until it closes its end.
-pub(crate) fn run(args: Args, session: &Session) -> Done {
-    let wish = Wish { provider: args.provider, replay: args.replay, demo: args.demo, titles: true };
-    let api = Api::new(Carrier::open(session, wish)?);
-    let wire = Arc::new(Wire::new(Box::new(std::io::stdout())));
-    let desk = Arc::new(Desk::new(api, Arc::clone(&wire), args.model, args.apply));
+pub(crate) fn run(args: AcpArgs, session: &Session) -> CommandExit {
+    let wish =
+        ReplySourceFlags { provider: args.provider, replay: args.replay, demo: args.demo, titles: true };
+    let api = ThreadsApi::new(Carrier::open(session, wish)?);
+    let wire = Arc::new(EditorWire::new(Box::new(std::io::stdout())));
+    let desk = Arc::new(AcpRequestHandler::new(api, Arc::clone(&wire), args.model, args.apply));
     for line in std::io::stdin().lock().split(b'\n') {
-        let line = line.map_err(|e| Failure::config(format!("the editor went away: {e}")))?;
+        let line = line.map_err(|e| CliFailure::config(format!("the editor went away: {e}")))?;
         if !line.iter().all(u8::is_ascii_whitespace) {
-            Desk::take(&desk, &line);
+            AcpRequestHandler::take(&desk, &line);
         }
         if wire.is_closed() {
             break;

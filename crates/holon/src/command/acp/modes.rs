@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::updates::text;
-use crate::threads::Api;
+use crate::threads::ThreadsApi;
 
 /// The modes of a chat, with what they mean.
 const CHAT: [(&str, &str, &str); 2] = [
@@ -17,10 +17,10 @@ const NOT_HERE: [&str; 1] = ["orchestrate"];
 
 /// The modes of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Modes(Vec<Mode>);
+pub(super) struct SessionModes(Vec<SessionMode>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Mode {
+struct SessionMode {
     id: String,
     name: String,
     description: String,
@@ -28,9 +28,9 @@ struct Mode {
     run: bool,
 }
 
-impl Modes {
+impl SessionModes {
     /// What whoever carries the threads has; a cassette knows of chats only.
-    pub(super) fn of(api: &Api) -> Self {
+    pub(super) fn of(api: &ThreadsApi) -> Self {
         if api.carrier().plays_cassette() {
             return Self::from_listed(&[]);
         }
@@ -38,7 +38,7 @@ impl Modes {
     }
 
     fn from_listed(listed: &[Value]) -> Self {
-        let chat = CHAT.map(|(id, name, description)| Mode {
+        let chat = CHAT.map(|(id, name, description)| SessionMode {
             id: id.to_owned(),
             name: name.to_owned(),
             description: description.to_owned(),
@@ -56,7 +56,7 @@ impl Modes {
                 "{}. Every prompt is a run of its own on the folder as it is, and hands over what it came to{asks}",
                 description.trim_end_matches('.')
             );
-            all.push(Mode { id: id.to_owned(), name: capital(id), description, run: true });
+            all.push(SessionMode { id: id.to_owned(), name: capital(id), description, run: true });
         }
         Self(all)
     }
@@ -116,7 +116,7 @@ mod tests {
             json!({"name": "build", "chat": null, "access": "rw", "description": "a mode of the user's"}),
             json!({"name": "plan-then-execute", "chat": null, "access": "flow", "description": "x"}),
         ];
-        let modes = Modes::from_listed(&listed);
+        let modes = SessionModes::from_listed(&listed);
         assert_eq!(modes.names(), "plan, build, review, plan-then-execute");
         assert!(modes.is_run("review") && !modes.is_run("build") && !modes.has("orchestrate"));
         let state = modes.state("plan");

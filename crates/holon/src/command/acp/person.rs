@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::session::Open;
+use super::session::EditorSession;
 use super::updates::{kind, text};
-use super::wire::Wire;
+use super::wire::EditorWire;
 
 /// Everything an interrupt asked for.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct EditorAnswers {
     pub(super) answers: Vec<String>,
     pub(super) decisions: Vec<Value>,
 }
 
 /// What came of asking.
-pub(super) enum Asked {
+pub(super) enum EditorReply {
     /// Everything was answered, or deliberately not.
-    Answered(Answers),
+    Answered(EditorAnswers),
     /// The editor has no way to type an answer here: the next prompt is it.
     Later(String),
     /// The person would rather stop.
@@ -24,19 +24,24 @@ pub(super) enum Asked {
 }
 
 /// One choice of a person.
-enum Chosen {
+enum EditorChoice {
     Option(String),
     Nothing,
 }
 
 /// Asks for everything an interrupt wants; `call` names calls in the session.
-pub(super) fn ask(wire: &Wire, open: &Open, interrupt: &Value, call: &dyn Fn(&str) -> String) -> Asked {
+pub(super) fn ask(
+    wire: &EditorWire,
+    open: &EditorSession,
+    interrupt: &Value,
+    call: &dyn Fn(&str) -> String,
+) -> EditorReply {
     let questions = interrupt["questions"].as_array().cloned().unwrap_or_default();
     let open_ended = |question: &Value| question["options"].as_array().is_none_or(Vec::is_empty);
     if questions.iter().any(open_ended) {
-        return Asked::Later(as_words(&questions));
+        return EditorReply::Later(as_words(&questions));
     }
-    let mut given = Answers::default();
+    let mut given = EditorAnswers::default();
     for question in &questions {
         let options = question["options"].as_array().cloned().unwrap_or_default();
         let mut choices: Vec<Value> = (options.iter().enumerate())
@@ -47,21 +52,26 @@ pub(super) fn ask(wire: &Wire, open: &Open, interrupt: &Value, call: &dyn Fn(&st
         let about = json!({"toolCallId": call(text(&question["call"])), "title": title, "kind": "other",
             "status": "pending", "content": [{"type": "content", "content": {"type": "text", "text": title}}]});
         match choose(wire, open, about, choices) {
-            Some(Chosen::Option(id)) => {
+            Some(EditorChoice::Option(id)) => {
                 let picked = id.parse::<usize>().ok().and_then(|number| options.get(number));
                 given.answers.push(picked.map(text).unwrap_or("none of these").to_owned());
             }
-            Some(Chosen::Nothing) | None => return Asked::Stop,
+            Some(EditorChoice::Nothing) | None => return EditorReply::Stop,
         }
     }
     for action in interrupt["action_requests"].as_array().into_iter().flatten() {
-        let Some(decision) = decide(wire, open, action, call) else { return Asked::Stop };
+        let Some(decision) = decide(wire, open, action, call) else { return EditorReply::Stop };
         given.decisions.push(decision);
     }
-    Asked::Answered(given)
+    EditorReply::Answered(given)
 }
 
-fn decide(wire: &Wire, open: &Open, action: &Value, call: &dyn Fn(&str) -> String) -> Option<Value> {
+fn decide(
+    wire: &EditorWire,
+    open: &EditorSession,
+    action: &Value,
+    call: &dyn Fn(&str) -> String,
+) -> Option<Value> {
     let tool = text(&action["name"]);
     let approved = json!({"type": "approve"});
     if open.kept().allowed.contains(tool) {
@@ -78,18 +88,18 @@ fn decide(wire: &Wire, open: &Open, action: &Value, call: &dyn Fn(&str) -> Strin
         choice("reject", "Reject", "reject_once"),
     ];
     match choose(wire, open, about, choices)? {
-        Chosen::Option(id) if id == "once" => Some(approved),
-        Chosen::Option(id) if id == "always" => {
+        EditorChoice::Option(id) if id == "once" => Some(approved),
+        EditorChoice::Option(id) if id == "always" => {
             open.kept().allowed.insert(tool.to_owned());
             Some(approved)
         }
-        Chosen::Option(_) => Some(json!({"type": "reject", "message": "the person said no"})),
-        Chosen::Nothing => None,
+        EditorChoice::Option(_) => Some(json!({"type": "reject", "message": "the person said no"})),
+        EditorChoice::Nothing => None,
     }
 }
 
 /// Whether changes may reach the folder.
-pub(super) fn may_apply(wire: &Wire, open: &Open, id: &str, files: &[String]) -> bool {
+pub(super) fn may_apply(wire: &EditorWire, open: &EditorSession, id: &str, files: &[String]) -> bool {
     if open.kept().apply {
         return true;
     }
@@ -104,8 +114,8 @@ pub(super) fn may_apply(wire: &Wire, open: &Open, id: &str, files: &[String]) ->
         choice("later", "Not yet", "reject_once"),
     ];
     match choose(wire, open, about, choices) {
-        Some(Chosen::Option(id)) if id == "once" => true,
-        Some(Chosen::Option(id)) if id == "always" => {
+        Some(EditorChoice::Option(id)) if id == "once" => true,
+        Some(EditorChoice::Option(id)) if id == "always" => {
             open.kept().apply = true;
             true
         }
@@ -114,21 +124,26 @@ pub(super) fn may_apply(wire: &Wire, open: &Open, id: &str, files: &[String]) ->
 }
 
 /// Whether a flow may begin the step behind its gate; without a word it may not.
-pub(super) fn may_go_on(wire: &Wire, open: &Open, id: &str, step: &str) -> bool {
+pub(super) fn may_go_on(wire: &EditorWire, open: &EditorSession, id: &str, step: &str) -> bool {
     let title = format!("Go on with the step `{step}`");
     let about = json!({"toolCallId": id, "title": title, "kind": "other", "status": "pending"});
     let choices = vec![choice("go", "Go on", "allow_once"), choice("stop", "Stop here", "reject_once")];
-    matches!(choose(wire, open, about, choices), Some(Chosen::Option(id)) if id == "go")
+    matches!(choose(wire, open, about, choices), Some(EditorChoice::Option(id)) if id == "go")
 }
 
 /// Lets the person choose; nothing at all when the editor is gone or does not know how.
-fn choose(wire: &Wire, open: &Open, about: Value, options: Vec<Value>) -> Option<Chosen> {
+fn choose(
+    wire: &EditorWire,
+    open: &EditorSession,
+    about: Value,
+    options: Vec<Value>,
+) -> Option<EditorChoice> {
     let params = json!({"sessionId": open.id, "toolCall": about, "options": options});
     let answer = wire.ask("session/request_permission", &params)?;
     let outcome = &answer["outcome"];
     Some(match text(&outcome["outcome"]) {
-        "selected" => Chosen::Option(text(&outcome["optionId"]).to_owned()),
-        _ => Chosen::Nothing,
+        "selected" => EditorChoice::Option(text(&outcome["optionId"]).to_owned()),
+        _ => EditorChoice::Nothing,
     })
 }
 

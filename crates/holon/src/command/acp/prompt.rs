@@ -2,10 +2,17 @@
 
 use std::path::Path;
 
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine, alphabet};
 use serde_json::Value;
 
-use super::base64;
-use super::wire::Refusal;
+use super::wire::RpcRefusal;
+
+/// Editors pad or do not.
+const PADDED_OR_NOT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, PADDED_OR_NOT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, PADDED_OR_NOT);
 
 /// Texts up to this size go into the message itself.
 const MOST_INLINE: usize = 24 << 10;
@@ -14,15 +21,15 @@ const MOST_TOGETHER: usize = 128 << 10;
 
 /// A message, and files to hand over with it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct EditorPrompt {
     pub(super) text: String,
     pub(super) files: Vec<(String, Vec<u8>)>,
 }
 
 /// Reads the blocks of a prompt; paths in the folder are named as the agent sees them.
-pub(super) fn read(blocks: &Value, folder: &str) -> Result<Said, Refusal> {
-    let Some(blocks) = blocks.as_array() else { return Err(Refusal::params("`prompt` must be a list")) };
-    let mut said = Said::default();
+pub(super) fn read(blocks: &Value, folder: &str) -> Result<EditorPrompt, RpcRefusal> {
+    let Some(blocks) = blocks.as_array() else { return Err(RpcRefusal::params("`prompt` must be a list")) };
+    let mut said = EditorPrompt::default();
     for block in blocks {
         match block["type"].as_str().unwrap_or_default() {
             "text" => said.text.push_str(block["text"].as_str().unwrap_or_default()),
@@ -32,23 +39,23 @@ pub(super) fn read(blocks: &Value, folder: &str) -> Result<Said, Refusal> {
             }
             "resource" => said.resource(&block["resource"], folder)?,
             kind @ ("image" | "audio") => {
-                return Err(Refusal::params(format!(
+                return Err(RpcRefusal::params(format!(
                     "`{kind}` is not taken: the agent reads text, so say in words what is to be seen or heard"
                 )));
             }
             other => {
-                return Err(Refusal::params(format!("a prompt cannot hold `{other}` here")));
+                return Err(RpcRefusal::params(format!("a prompt cannot hold `{other}` here")));
             }
         }
     }
     if said.text.trim().is_empty() {
-        return Err(Refusal::params("the prompt is empty"));
+        return Err(RpcRefusal::params("the prompt is empty"));
     }
     Ok(said)
 }
 
-impl Said {
-    fn resource(&mut self, resource: &Value, folder: &str) -> Result<(), Refusal> {
+impl EditorPrompt {
+    fn resource(&mut self, resource: &Value, folder: &str) -> Result<(), RpcRefusal> {
         let place = place(resource["uri"].as_str().unwrap_or_default(), folder);
         if let Some(text) = resource["text"].as_str() {
             if text.len() <= MOST_INLINE && self.text.len() + text.len() <= MOST_TOGETHER {
@@ -59,8 +66,9 @@ impl Said {
             self.hand_over(&place, text.as_bytes().to_vec());
             return Ok(());
         }
-        let blob = resource["blob"].as_str().and_then(base64::decode);
-        let bytes = blob.ok_or_else(|| Refusal::params(format!("the content of {place} cannot be read")))?;
+        let blob = resource["blob"].as_str().and_then(decoded);
+        let bytes =
+            blob.ok_or_else(|| RpcRefusal::params(format!("the content of {place} cannot be read")))?;
         self.hand_over(&place, bytes);
         Ok(())
     }
@@ -70,6 +78,12 @@ impl Said {
         self.text.push_str(&format!("`{place}` (handed over as {name})"));
         self.files.push((name.to_owned(), bytes));
     }
+}
+
+/// The bytes behind base64 in either alphabet, broken into lines or not.
+fn decoded(blob: &str) -> Option<Vec<u8>> {
+    let blob: String = blob.split_ascii_whitespace().collect();
+    STANDARD.decode(&blob).or_else(|_| URL_SAFE.decode(&blob)).ok()
 }
 
 /// A file of the folder by its path there, anything else as it was named.

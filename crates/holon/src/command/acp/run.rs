@@ -6,13 +6,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::changes;
-use super::desk::Desk;
 use super::flow;
-use super::prompt::Said;
-use super::session::Open;
-use super::updates::{Updates, text, words};
-use super::wire::Refusal;
-use crate::threads::{Event, Trouble};
+use super::prompt::EditorPrompt;
+use super::request_handler::AcpRequestHandler;
+use super::session::EditorSession;
+use super::updates::{SessionUpdates, text, words};
+use super::wire::RpcRefusal;
+use crate::threads::{ApiTrouble, StreamEvent};
 
 /// The most that is shown of one artifact.
 const MOST: usize = 64 << 10;
@@ -20,9 +20,14 @@ const MOST: usize = 64 << 10;
 const TEXTS: [&str; 4] = ["plan.md", "ethics.md", "debug.md", "summary.md"];
 
 /// Starts the run and follows it to its end; gives the stop reason.
-pub(super) fn carry(desk: &Desk, open: &Open, mode: &str, said: &Said) -> Result<&'static str, Refusal> {
+pub(super) fn carry(
+    desk: &AcpRequestHandler,
+    open: &EditorSession,
+    mode: &str,
+    said: &EditorPrompt,
+) -> Result<&'static str, RpcRefusal> {
     if !said.files.is_empty() {
-        return Err(Refusal::params(format!(
+        return Err(RpcRefusal::params(format!(
             "long texts and files that are no text cannot come along in {mode} mode: name files of the folder instead"
         )));
     }
@@ -32,20 +37,20 @@ pub(super) fn carry(desk: &Desk, open: &Open, mode: &str, said: &Said) -> Result
     open.set_run(None);
     told?;
     let run = desk.api.run(&id)?;
-    let updates = Updates::of_run(&open.folder, &id);
+    let updates = SessionUpdates::of_run(&open.folder, &id);
     hand_over(desk, open, &run, &updates);
     Ok(if open.is_cancelled() { "cancelled" } else { "end_turn" })
 }
 
-fn follow(desk: &Desk, open: &Open, id: &str) -> Result<(), Trouble> {
+fn follow(desk: &AcpRequestHandler, open: &EditorSession, id: &str) -> Result<(), ApiTrouble> {
     if open.is_cancelled() {
         // It was stopped before anyone knew what to stop.
         let _ = desk.api.cancel_run(id);
     }
-    let mut updates = Updates::of_run(&open.folder, id);
-    let mut told = Told::default();
+    let mut updates = SessionUpdates::of_run(&open.folder, id);
+    let mut told = RunEventTranslator::default();
     for event in desk.api.follow_run(id)? {
-        let event = event.map_err(|e| Trouble::gone(&e))?;
+        let event = event.map_err(|e| ApiTrouble::gone(&e))?;
         if let Some(update) = flow::step(&updates, &event.data) {
             desk.wire.update(&open.id, update);
             continue;
@@ -64,13 +69,13 @@ fn follow(desk: &Desk, open: &Open, id: &str) -> Result<(), Trouble> {
 
 /// Events of a run in the words of a thread's.
 #[derive(Default)]
-struct Told {
+struct RunEventTranslator {
     /// What calls are about, until they end.
     calls: HashMap<String, Value>,
 }
 
-impl Told {
-    fn as_of_a_thread(&mut self, body: &Value) -> Option<Event> {
+impl RunEventTranslator {
+    fn as_of_a_thread(&mut self, body: &Value) -> Option<StreamEvent> {
         let note = |words: String| ("note", json!({"kind": "warning", "text": words}));
         let (name, data) = match text(&body["type"]) {
             "message_delta" => ("message", json!({"text": body["text"]})),
@@ -105,12 +110,12 @@ impl Told {
             "warning" => note(text(&body["message"]).to_owned()),
             _ => return None,
         };
-        Some(Event { id: body["seq"].as_u64(), name: name.to_owned(), data })
+        Some(StreamEvent { id: body["seq"].as_u64(), name: name.to_owned(), data })
     }
 }
 
 /// Shows what came of it: texts and findings as words, changes as differences, the rest by name.
-fn hand_over(desk: &Desk, open: &Open, run: &Value, updates: &Updates) {
+fn hand_over(desk: &AcpRequestHandler, open: &EditorSession, run: &Value, updates: &SessionUpdates) {
     let say = |said: &str| desk.wire.update(&open.id, words("agent_message_chunk", said));
     let id = text(&run["id"]);
     let artifacts: Vec<&str> =
@@ -176,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_run_is_told_as_a_thread_is() {
-        let mut told = Told::default();
+        let mut told = RunEventTranslator::default();
         let mut tell = |body: Value| told.as_of_a_thread(&body).map(|event| (event.name, event.data));
         let proposed = json!({"type": "tool_proposed", "call": "1-1", "tool": "grep", "class": "search", "summary": "x"});
         assert_eq!(tell(proposed), None);

@@ -6,46 +6,46 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use super::changes::Change;
-use super::modes::{self, Modes};
-use super::wire::Refusal;
+use super::changes::WholeTextChange;
+use super::modes::{self, SessionModes};
+use super::wire::RpcRefusal;
 
 /// A thread that an editor has open.
-pub(super) struct Open {
+pub(super) struct EditorSession {
     /// The thread's name is the session's.
     pub(super) id: String,
     pub(super) folder: String,
-    modes: Arc<Modes>,
+    modes: Arc<SessionModes>,
     mode: Mutex<String>,
     /// The run of the prompt under way.
     run: Mutex<Option<String>>,
     busy: AtomicBool,
     cancelled: AtomicBool,
-    pub(super) kept: Mutex<Kept>,
+    pub(super) kept: Mutex<SessionMemory>,
 }
 
 /// What a person said for the whole session, and what was shown last.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct SessionMemory {
     /// Tools that need no word any more.
     pub(super) allowed: HashSet<String>,
     /// Changes are applied without a word.
     pub(super) apply: bool,
     /// Texts that were shown as changed.
-    pub(super) shown: BTreeMap<String, Change>,
+    pub(super) shown: BTreeMap<String, WholeTextChange>,
 }
 
 /// A turn; another one has to wait for its end.
-pub(super) struct Busy(Arc<Open>);
+pub(super) struct EditorTurnGuard(Arc<EditorSession>);
 
-impl Drop for Busy {
+impl Drop for EditorTurnGuard {
     fn drop(&mut self) {
         self.0.busy.store(false, Ordering::SeqCst);
     }
 }
 
-impl Open {
-    pub(super) fn new(id: &str, folder: &str, mode: &str, modes: Arc<Modes>) -> Self {
+impl EditorSession {
+    pub(super) fn new(id: &str, folder: &str, mode: &str, modes: Arc<SessionModes>) -> Self {
         let mode = if modes.has(mode) { mode } else { modes::FIRST };
         Self {
             id: id.to_owned(),
@@ -63,9 +63,9 @@ impl Open {
         lock(&self.mode).clone()
     }
 
-    pub(super) fn set_mode(&self, mode: &str) -> Result<(), Refusal> {
+    pub(super) fn set_mode(&self, mode: &str) -> Result<(), RpcRefusal> {
         if !self.modes.has(mode) {
-            return Err(Refusal::params(format!("the modes are {}", self.modes.names())));
+            return Err(RpcRefusal::params(format!("the modes are {}", self.modes.names())));
         }
         mode.clone_into(&mut lock(&self.mode));
         Ok(())
@@ -87,12 +87,12 @@ impl Open {
     }
 
     /// Begins a turn.
-    pub(super) fn begin(self: &Arc<Self>) -> Option<Busy> {
+    pub(super) fn begin(self: &Arc<Self>) -> Option<EditorTurnGuard> {
         let free = self.busy.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         if free {
             self.cancelled.store(false, Ordering::SeqCst);
         }
-        free.then(|| Busy(Arc::clone(self)))
+        free.then(|| EditorTurnGuard(Arc::clone(self)))
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -108,7 +108,7 @@ impl Open {
         self.cancelled.load(Ordering::SeqCst)
     }
 
-    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
+    pub(super) fn kept(&self) -> MutexGuard<'_, SessionMemory> {
         lock(&self.kept)
     }
 
@@ -125,11 +125,11 @@ impl Open {
 
 /// All that are open.
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<HashMap<String, Arc<Open>>>);
+pub(super) struct EditorSessions(Mutex<HashMap<String, Arc<EditorSession>>>);
 
-impl Sessions {
+impl EditorSessions {
     /// Adds one; with a turn under way it stays the one that is there, so that the turn can be stopped.
-    pub(super) fn add(&self, open: Open) -> Arc<Open> {
+    pub(super) fn add(&self, open: EditorSession) -> Arc<EditorSession> {
         let mut all = lock(&self.0);
         if let Some(busy) = all.get(&open.id).filter(|open| open.is_busy()) {
             return Arc::clone(busy);
@@ -140,17 +140,17 @@ impl Sessions {
     }
 
     /// The one the parameters name.
-    pub(super) fn named(&self, params: &Value) -> Result<Arc<Open>, Refusal> {
+    pub(super) fn named(&self, params: &Value) -> Result<Arc<EditorSession>, RpcRefusal> {
         let id = params["sessionId"].as_str().unwrap_or_default();
         let found = lock(&self.0).get(id).cloned();
-        found.ok_or_else(|| Refusal::missing(format!("there is no session `{id}`")))
+        found.ok_or_else(|| RpcRefusal::missing(format!("there is no session `{id}`")))
     }
 
     pub(super) fn remove(&self, id: &str) {
         lock(&self.0).remove(id);
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<Open>> {
+    pub(super) fn all(&self) -> Vec<Arc<EditorSession>> {
         lock(&self.0).values().cloned().collect()
     }
 }

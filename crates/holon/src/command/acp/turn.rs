@@ -5,23 +5,27 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::Apply;
+use super::ApplyTiming;
 use super::changes;
-use super::desk::Desk;
-use super::person::{self, Asked};
-use super::prompt::Said;
-use super::session::Open;
-use super::updates::{Updates, text, words};
-use super::wire::Refusal;
-use crate::threads::{Events, Trouble};
+use super::person::{self, EditorReply};
+use super::prompt::EditorPrompt;
+use super::request_handler::AcpRequestHandler;
+use super::session::EditorSession;
+use super::updates::{SessionUpdates, text, words};
+use super::wire::RpcRefusal;
+use crate::threads::{ApiTrouble, EventStream};
 
 /// Says it and follows the turn through all its questions; gives the stop reason.
-pub(super) fn carry(desk: &Desk, open: &Open, said: Said) -> Result<&'static str, Refusal> {
+pub(super) fn carry(
+    desk: &AcpRequestHandler,
+    open: &EditorSession,
+    said: EditorPrompt,
+) -> Result<&'static str, RpcRefusal> {
     let mut files = Vec::new();
     for (name, bytes) in &said.files {
         files.push(desk.api.upload(name, bytes)?);
     }
-    let mut updates = Updates::new(&open.folder, false);
+    let mut updates = SessionUpdates::new(&open.folder, false);
     let mut events = match waiting(desk, open)? {
         Some((interrupt, questions)) => {
             let answers = person::from_words(&said.text, questions);
@@ -33,19 +37,19 @@ pub(super) fn carry(desk: &Desk, open: &Open, said: Said) -> Result<&'static str
         follow(desk, open, events, &mut updates)?;
         let Some(interrupt) = updates.interrupt.take().filter(|_| updates.error.is_none()) else { break };
         let asked = match open.is_cancelled() {
-            true => Asked::Stop,
+            true => EditorReply::Stop,
             false => person::ask(&desk.wire, open, &interrupt, &|call| updates.call(call)),
         };
         match asked {
-            Asked::Answered(given) => {
+            EditorReply::Answered(given) => {
                 let id = text(&interrupt["id"]);
                 events = desk.api.resume(&open.id, id, &given.answers, &given.decisions)?;
             }
-            Asked::Later(question) => {
+            EditorReply::Later(question) => {
                 desk.wire.update(&open.id, words("agent_message_chunk", &question));
                 return Ok("end_turn");
             }
-            Asked::Stop => {
+            EditorReply::Stop => {
                 desk.api.cancel(&open.id)?;
                 return Ok("cancelled");
             }
@@ -56,7 +60,7 @@ pub(super) fn carry(desk: &Desk, open: &Open, said: Said) -> Result<&'static str
 }
 
 /// A question that waits for words, and how many it is made of.
-fn waiting(desk: &Desk, open: &Open) -> Result<Option<(String, usize)>, Trouble> {
+fn waiting(desk: &AcpRequestHandler, open: &EditorSession) -> Result<Option<(String, usize)>, ApiTrouble> {
     let thread = desk.api.head(&open.id)?;
     let interrupt = &thread["interrupt"];
     let questions = interrupt["questions"].as_array().map_or(0, Vec::len);
@@ -67,13 +71,13 @@ fn waiting(desk: &Desk, open: &Open) -> Result<Option<(String, usize)>, Trouble>
 }
 
 fn follow(
-    desk: &Desk,
-    open: &Open,
-    events: Events<UnixStream>,
-    updates: &mut Updates,
-) -> Result<(), Trouble> {
+    desk: &AcpRequestHandler,
+    open: &EditorSession,
+    events: EventStream<UnixStream>,
+    updates: &mut SessionUpdates,
+) -> Result<(), ApiTrouble> {
     for event in events {
-        let event = event.map_err(|e| Trouble::gone(&e))?;
+        let event = event.map_err(|e| ApiTrouble::gone(&e))?;
         for update in updates.of(&event) {
             desk.wire.update(&open.id, update);
         }
@@ -81,19 +85,19 @@ fn follow(
     Ok(())
 }
 
-fn ended(updates: &Updates) -> Result<&'static str, Refusal> {
+fn ended(updates: &SessionUpdates) -> Result<&'static str, RpcRefusal> {
     let Some((code, message)) = &updates.error else { return Ok("end_turn") };
     match code.as_str() {
         "cancelled" => Ok("cancelled"),
         "plan_mode" | "stopped" => Ok("end_turn"),
         "max_iterations" | "limit" => Ok("max_turn_requests"),
         "refused" => Ok("refusal"),
-        _ => Err(Refusal::internal(message.clone())),
+        _ => Err(RpcRefusal::internal(message.clone())),
     }
 }
 
 /// Shows what the turn changed beside the calls that did it, and asks whether it shall be applied.
-fn show_changes(desk: &Desk, open: &Open, updates: &Updates) {
+fn show_changes(desk: &AcpRequestHandler, open: &EditorSession, updates: &SessionUpdates) {
     let Ok(diff) = desk.api.diff(&open.id) else { return };
     let now = changes::of(text(&diff["patch"]), Path::new(&open.folder));
     let fresh: Vec<_> = {
@@ -116,7 +120,7 @@ fn show_changes(desk: &Desk, open: &Open, updates: &Updates) {
         desk.wire.update(&open.id, update);
     }
     let changed = !fresh.is_empty() || (!files.is_empty() && !updates.writers.is_empty());
-    let asks = desk.apply == Apply::Ask && changed && !open.is_cancelled() && updates.error.is_none();
+    let asks = desk.apply == ApplyTiming::Ask && changed && !open.is_cancelled() && updates.error.is_none();
     if !asks {
         return;
     }
@@ -130,7 +134,7 @@ fn show_changes(desk: &Desk, open: &Open, updates: &Updates) {
 }
 
 /// Applies, and says what came of it.
-pub(super) fn apply(desk: &Desk, open: &Open, allow_sensitive: bool) {
+pub(super) fn apply(desk: &AcpRequestHandler, open: &EditorSession, allow_sensitive: bool) {
     let said = match desk.api.apply(&open.id, allow_sensitive) {
         Ok(applied) => {
             open.kept().shown.clear();
@@ -154,7 +158,11 @@ pub(super) fn apply(desk: &Desk, open: &Open, allow_sensitive: bool) {
 }
 
 /// A command of the prompt; `false` when it is none.
-pub(super) fn command(desk: &Desk, open: &Open, text_said: &str) -> Result<bool, Refusal> {
+pub(super) fn command(
+    desk: &AcpRequestHandler,
+    open: &EditorSession,
+    text_said: &str,
+) -> Result<bool, RpcRefusal> {
     let say = |words_said: &str| desk.wire.update(&open.id, words("agent_message_chunk", words_said));
     match text_said.split_whitespace().collect::<Vec<_>>()[..] {
         ["/apply"] => apply(desk, open, false),
@@ -182,7 +190,12 @@ pub(super) fn command(desk: &Desk, open: &Open, text_said: &str) -> Result<bool,
 }
 
 /// Changes what a tool may do in this session, and says what holds now.
-fn tools(desk: &Desk, open: &Open, name: &str, verdict: &str) -> Result<String, Refusal> {
+fn tools(
+    desk: &AcpRequestHandler,
+    open: &EditorSession,
+    name: &str,
+    verdict: &str,
+) -> Result<String, RpcRefusal> {
     let thread = desk.api.head(&open.id)?;
     let mut table = thread["tools"].as_object().cloned().unwrap_or_default();
     match verdict {

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::threads::{Event, own_words};
+use crate::threads::{StreamEvent, own_words};
 
 /// Translates the events of one thread.
-pub(super) struct Updates {
+pub(super) struct SessionUpdates {
     /// The folder, for absolute paths.
     folder: String,
     /// Whether former turns are told again.
@@ -25,7 +25,7 @@ pub(super) struct Updates {
     pub(super) error: Option<(String, String)>,
 }
 
-impl Updates {
+impl SessionUpdates {
     pub(super) fn new(folder: &str, past: bool) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -49,7 +49,7 @@ impl Updates {
     }
 
     /// What an event is for the editor.
-    pub(super) fn of(&mut self, event: &Event) -> Vec<Value> {
+    pub(super) fn of(&mut self, event: &StreamEvent) -> Vec<Value> {
         let data = &event.data;
         match event.name.as_str() {
             "turn" => self.turn(data),
@@ -200,8 +200,9 @@ mod tests {
 
     #[test]
     fn a_call_is_told_once_and_then_updated() {
-        let mut updates = Updates::new("/w", false);
-        let mut tell = |name: &str, data: Value| updates.of(&Event { id: None, name: name.into(), data });
+        let mut updates = SessionUpdates::new("/w", false);
+        let mut tell =
+            |name: &str, data: Value| updates.of(&StreamEvent { id: None, name: name.into(), data });
         assert!(tell("turn", json!({"turn": 2, "mode": "build", "message": "go"})).is_empty());
         let start = json!({"call": "1-1", "tool": "edit_file", "class": "write", "summary": "a.txt", "decision": "ask"});
         let expect = json!({"toolCallId": "turn-2-1-1", "status": "pending", "sessionUpdate": "tool_call",
@@ -218,8 +219,9 @@ mod tests {
 
     #[test]
     fn the_past_is_told_with_what_the_person_said() {
-        let mut updates = Updates::new("/w", true);
-        let turn = Event { id: Some(1), name: "turn".into(), data: json!({"turn": 1, "message": "hello"}) };
+        let mut updates = SessionUpdates::new("/w", true);
+        let turn =
+            StreamEvent { id: Some(1), name: "turn".into(), data: json!({"turn": 1, "message": "hello"}) };
         assert_eq!(updates.of(&turn), [words("user_message_chunk", "hello")]);
     }
 }

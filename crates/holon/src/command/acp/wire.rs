@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// A message that came.
 #[derive(Debug, PartialEq)]
-pub(super) enum Came {
+pub(super) enum EditorMessage {
     /// Wants an answer.
     Request { id: Value, method: String, params: Value },
     /// Wants none.
@@ -18,17 +18,17 @@ pub(super) enum Came {
     /// Answers us; nothing if it is an error.
     Answer { id: u64, result: Option<Value> },
     /// Cannot be read; this has to be said about it.
-    Wrong { id: Value, refusal: Refusal },
+    Wrong { id: Value, refusal: RpcRefusal },
 }
 
 /// Why a request is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct RpcRefusal {
     code: i64,
     message: String,
 }
 
-impl Refusal {
+impl RpcRefusal {
     pub(super) fn unknown_method(method: &str) -> Self {
         Self { code: -32601, message: format!("there is no method `{method}`") }
     }
@@ -47,24 +47,27 @@ impl Refusal {
 }
 
 /// Reads a line.
-pub(super) fn read(line: &[u8]) -> Came {
+pub(super) fn read(line: &[u8]) -> EditorMessage {
     let Ok(message) = serde_json::from_slice::<Value>(line) else {
-        let refusal = Refusal { code: -32700, message: "that is no JSON".to_owned() };
-        return Came::Wrong { id: Value::Null, refusal };
+        let refusal = RpcRefusal { code: -32700, message: "that is no JSON".to_owned() };
+        return EditorMessage::Wrong { id: Value::Null, refusal };
     };
     let id = message.get("id").cloned();
     let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
     let params = message.get("params").cloned().unwrap_or(Value::Null);
     match (id, method) {
-        (Some(id), Some(method)) if is_id(&id) => Came::Request { id, method, params },
-        (None, Some(method)) => Came::Notice { method, params },
+        (Some(id), Some(method)) if is_id(&id) => EditorMessage::Request { id, method, params },
+        (None, Some(method)) => EditorMessage::Notice { method, params },
         (Some(id), None) if message.get("result").is_some() || message.get("error").is_some() => {
             // Our own ids are numbers; anything else answers nothing of ours.
-            Came::Answer { id: id.as_u64().unwrap_or(u64::MAX), result: message.get("result").cloned() }
+            EditorMessage::Answer {
+                id: id.as_u64().unwrap_or(u64::MAX),
+                result: message.get("result").cloned(),
+            }
         }
         (id, _) => {
-            let refusal = Refusal { code: -32600, message: "that is no request".to_owned() };
-            Came::Wrong { id: id.filter(is_id).unwrap_or(Value::Null), refusal }
+            let refusal = RpcRefusal { code: -32600, message: "that is no request".to_owned() };
+            EditorMessage::Wrong { id: id.filter(is_id).unwrap_or(Value::Null), refusal }
         }
     }
 }
@@ -74,14 +77,14 @@ fn is_id(id: &Value) -> bool {
 }
 
 /// The way to the editor.
-pub(super) struct Wire {
+pub(super) struct EditorWire {
     out: Mutex<Box<dyn Write + Send>>,
     waiting: Mutex<HashMap<u64, Sender<Option<Value>>>>,
     next: AtomicU64,
     closed: AtomicBool,
 }
 
-impl Wire {
+impl EditorWire {
     pub(super) fn new(out: Box<dyn Write + Send>) -> Self {
         Self {
             out: Mutex::new(out),
@@ -92,10 +95,10 @@ impl Wire {
     }
 
     /// Answers a request.
-    pub(super) fn reply(&self, id: &Value, result: Result<Value, Refusal>) {
+    pub(super) fn reply(&self, id: &Value, result: Result<Value, RpcRefusal>) {
         self.send(&match result {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-            Err(Refusal { code, message }) => {
+            Err(RpcRefusal { code, message }) => {
                 json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
             }
         });
@@ -164,13 +167,19 @@ mod tests {
     #[test]
     fn messages_are_told_apart() {
         let request = read(br#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{}}"#);
-        assert_eq!(request, Came::Request { id: json!("a"), method: "initialize".into(), params: json!({}) });
+        assert_eq!(
+            request,
+            EditorMessage::Request { id: json!("a"), method: "initialize".into(), params: json!({}) }
+        );
         let notice = read(br#"{"jsonrpc":"2.0","method":"session/cancel"}"#);
-        assert_eq!(notice, Came::Notice { method: "session/cancel".into(), params: Value::Null });
-        assert_eq!(read(br#"{"id":3,"result":{}}"#), Came::Answer { id: 3, result: Some(json!({})) });
-        assert_eq!(read(br#"{"id":3,"error":{"code":1}}"#), Came::Answer { id: 3, result: None });
+        assert_eq!(notice, EditorMessage::Notice { method: "session/cancel".into(), params: Value::Null });
+        assert_eq!(
+            read(br#"{"id":3,"result":{}}"#),
+            EditorMessage::Answer { id: 3, result: Some(json!({})) }
+        );
+        assert_eq!(read(br#"{"id":3,"error":{"code":1}}"#), EditorMessage::Answer { id: 3, result: None });
         for wrong in [&b"{"[..], b"[]", b"1", br#"{"id":{},"method":"x"}"#, br#"{"id":1}"#] {
-            assert!(matches!(read(wrong), Came::Wrong { .. }), "{wrong:?}");
+            assert!(matches!(read(wrong), EditorMessage::Wrong { .. }), "{wrong:?}");
         }
     }
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holon_host::rehearsal::{self, Breach, Made};
+use holon_host::agent_conformance::{self, BreachPageOrigin, BreachReport};
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::{self, Session};
 
 const EXAMPLES: &str = "\
@@ -19,7 +19,7 @@ No model is asked: a script answers. Nothing but throw-away folders is touched."
 /// Try an agent behind the walls with a scripted model: does it hand over what each mode asks for?
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct AgentsCheckArgs {
     /// The agents, as `holon agents list` names them
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
@@ -37,22 +37,22 @@ pub(crate) struct Args {
     markdown: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, session: &Session) -> Done {
+pub(super) fn run(args: &AgentsCheckArgs, session: &Session) -> CommandExit {
     let places = session.places()?;
     // Not below /tmp, where some agents do not work as they do elsewhere.
     let no_folder = |e: std::io::Error| {
-        Failure::user(format!("no temporary folder: {e}"), "check XDG_CACHE_HOME and the free space")
+        CliFailure::user(format!("no temporary folder: {e}"), "check XDG_CACHE_HOME and the free space")
     };
     std::fs::create_dir_all(&places.cache).map_err(no_folder)?;
     let scratch =
         tempfile::Builder::new().prefix("rehearsal-").tempdir_in(&places.cache).map_err(no_folder)?;
-    let env = || -> Box<holon_host::run::Environment> { Box::new(session::variable) };
+    let env = || -> Box<holon_host::run::HostEnvironment> { Box::new(session::variable) };
     let mut fine = true;
     let mut found = Vec::new();
     for name in &args.names {
         let told = |text: &str| session.terminal.say(text);
         if args.breach {
-            let breach = rehearsal::breach(name, args.quick, &places, &env, scratch.path(), &told)?;
+            let breach = agent_conformance::breach(name, args.quick, &places, &env, scratch.path(), &told)?;
             fine &= report(&breach, session)?;
             for row in breach.rows.iter().filter(|_| args.verbose) {
                 for (place, said) in &row.said {
@@ -63,7 +63,8 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
             // After each of them, so that nothing is lost when a later one cannot be tried.
             write_page(args, &found)?;
         } else {
-            for scene in rehearsal::conform(name, &places, env, scratch.path(), &mut |text: &str| told(text))?
+            for scene in
+                agent_conformance::conform(name, &places, env, scratch.path(), &mut |text: &str| told(text))?
             {
                 let (word, why) = match &scene.wrong {
                     None => ("ok", String::new()),
@@ -77,11 +78,11 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn write_page(args: &Args, found: &[Breach]) -> Result<(), Failure> {
+fn write_page(args: &AgentsCheckArgs, found: &[BreachReport]) -> Result<(), CliFailure> {
     let Some(file) = &args.markdown else { return Ok(()) };
     let today = holon_host::record::now();
     let quick = if args.quick { " --quick" } else { "" };
-    let made = Made {
+    let made = BreachPageOrigin {
         command: format!(
             "holon agents check {} --breach{quick} --markdown {}",
             args.names.join(" "),
@@ -90,11 +91,11 @@ fn write_page(args: &Args, found: &[Breach]) -> Result<(), Failure> {
         date: today.get(..10).unwrap_or_default().to_owned(),
         holon: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    std::fs::write(file, rehearsal::markdown(found, &made))
-        .map_err(|e| Failure::user(format!("cannot write {}: {e}", file.display()), "check the path"))
+    std::fs::write(file, agent_conformance::markdown(found, &made))
+        .map_err(|e| CliFailure::user(format!("cannot write {}: {e}", file.display()), "check the path"))
 }
 
-fn report(breach: &Breach, session: &Session) -> Result<bool, Failure> {
+fn report(breach: &BreachReport, session: &Session) -> Result<bool, CliFailure> {
     let problems = breach.problems();
     let alone = breach.alone.iter().enumerate();
     let alone = alone.map(|(index, own)| format!("{} alone ({})", breach.through_alone(index), own.name));

@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holon_core::mode::Source;
-use holon_host::Places;
-use holon_host::adapter::{self, Adapter, Kind};
+use holon_core::mode::ModeSource;
+use holon_host::HolonFolders;
+use holon_host::adapter::{self, Adapter, AdapterKind};
 use serde_json::json;
 
-use crate::Done;
+use crate::CommandExit;
 use crate::session::{self, Session};
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 use crate::terminal::visible;
 
 /// List the agents that --agent knows: built in, yours, the project's; which are installed, and how to get the others
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct AgentsListArgs {
     /// The folder whose agents count too [default: the current one]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 /// Whether an agent can be used here.
-struct Here {
+struct AgentAvailability {
     /// Set when it is described as a program that must be installed.
     install: Option<String>,
     /// Why it cannot be used.
@@ -36,7 +36,7 @@ struct Here {
     tried: Option<bool>,
 }
 
-pub(super) fn run(args: &Args, session: &Session) -> Done {
+pub(super) fn run(args: &AgentsListArgs, session: &Session) -> CommandExit {
     let workspace = session.workspace(args.workspace.as_deref())?;
     let places = session.places()?;
     let known = adapter::list(&places, Some(&workspace))?;
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
         session.terminal.print(format!("{:#}\n", json!(rows)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = Table::new(["NAME", "KIND", "FROM", "HERE", "WHAT"]);
+    let mut table = TextTable::new(["NAME", "KIND", "FROM", "HERE", "WHAT"]);
     for (source, adapter, here) in &rows {
         table.row([
             &adapter.name,
@@ -74,8 +74,9 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
 }
 
 /// Looks for an agent; its own word about its version is taken only when its package does not say.
-fn look(source: Source, adapter: &Adapter, places: &Places) -> Here {
-    let mut here = Here { install: None, missing: None, program: None, version: None, tried: None };
+fn look(source: ModeSource, adapter: &Adapter, places: &HolonFolders) -> AgentAvailability {
+    let mut here =
+        AgentAvailability { install: None, missing: None, program: None, version: None, tried: None };
     let Some(find) = &adapter.find else { return here };
     here.install = Some(find.install.clone());
     match adapter::locate(find, places, &session::variable) {
@@ -91,7 +92,7 @@ fn look(source: Source, adapter: &Adapter, places: &Places) -> Here {
     here
 }
 
-fn in_words(here: &Here) -> String {
+fn in_words(here: &AgentAvailability) -> String {
     match (&here.missing, &here.version) {
         (Some(missing), _) => missing.clone(),
         (None, Some(version)) if here.tried == Some(false) => format!("{version} (untried)"),
@@ -101,7 +102,7 @@ fn in_words(here: &Here) -> String {
     }
 }
 
-fn as_json(source: Source, adapter: &Adapter, here: &Here) -> serde_json::Value {
+fn as_json(source: ModeSource, adapter: &Adapter, here: &AgentAvailability) -> serde_json::Value {
     json!({
         "name": adapter.name, "kind": kind(adapter.kind), "source": source.to_string(),
         "description": adapter.description, "available": here.missing.is_none(), "missing": here.missing,
@@ -112,10 +113,10 @@ fn as_json(source: Source, adapter: &Adapter, here: &Here) -> serde_json::Value 
     })
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: AdapterKind) -> &'static str {
     match kind {
-        Kind::Native => "native",
-        Kind::Exec => "exec",
-        Kind::Image => "image",
+        AdapterKind::Native => "native",
+        AdapterKind::Exec => "exec",
+        AdapterKind::Image => "image",
     }
 }

@@ -5,21 +5,21 @@ mod list;
 
 use clap::Subcommand;
 
-use crate::Done;
+use crate::CommandExit;
 use crate::session::Session;
 
 /// See which agents there are, and try them behind the walls
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:\n  holon agents list\n  holon agents check claude-code")]
-pub(crate) enum Command {
-    List(list::Args),
-    Check(check::Args),
+pub(crate) enum AgentsCommand {
+    List(list::AgentsListArgs),
+    Check(check::AgentsCheckArgs),
 }
 
 /// Carries out one of them.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+pub(crate) fn dispatch(command: AgentsCommand, session: &Session) -> CommandExit {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Check(args) => check::run(&args, session),
+        AgentsCommand::List(args) => list::run(&args, session),
+        AgentsCommand::Check(args) => check::run(&args, session),
     }
 }

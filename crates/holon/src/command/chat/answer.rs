@@ -4,13 +4,13 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::line::{Editor, Keyboard, Prompt, Typed};
-use super::screen::Screen;
+use super::line::{Keyboard, LineEditor, LinePrompt, TypedLine};
+use super::screen::ChatScreen;
 use super::view::text;
-use crate::terminal::{Style, visible};
+use crate::terminal::{TextStyle, visible};
 
 /// Everything an interrupt asks for.
-pub(super) struct Answers {
+pub(super) struct TerminalAnswers {
     pub(super) answers: Vec<String>,
     pub(super) decisions: Vec<Value>,
 }
@@ -19,12 +19,12 @@ pub(super) struct Answers {
 pub(super) fn ask(
     interrupt: &Value,
     keyboard: &mut Keyboard,
-    screen: &mut Screen,
-) -> io::Result<Option<Answers>> {
-    let mut given = Answers { answers: Vec::new(), decisions: Vec::new() };
+    screen: &mut ChatScreen,
+) -> io::Result<Option<TerminalAnswers>> {
+    let mut given = TerminalAnswers { answers: Vec::new(), decisions: Vec::new() };
     for question in interrupt["questions"].as_array().into_iter().flatten() {
         let options: Vec<String> = strings(&question["options"]);
-        screen.styled(Style::Bold, &format!("? {}", visible(text(&question["question"]))));
+        screen.styled(TextStyle::Bold, &format!("? {}", visible(text(&question["question"]))));
         for (number, option) in options.iter().enumerate() {
             screen.line(&format!("  {}. {}", number + 1, visible(option)));
         }
@@ -37,9 +37,9 @@ pub(super) fn ask(
     for action in interrupt["action_requests"].as_array().into_iter().flatten() {
         let what = format!("{} {}", text(&action["name"]), text(&action["summary"]));
         let reason = visible(text(&action["reason"]));
-        screen.styled(Style::Bold, &format!("? {}", visible(what.trim())));
+        screen.styled(TextStyle::Bold, &format!("? {}", visible(what.trim())));
         if !reason.is_empty() {
-            screen.styled(Style::Dim, &format!("  {reason}"));
+            screen.styled(TextStyle::Dim, &format!("  {reason}"));
         }
         match read(keyboard, "y allows it, anything else is a no with that reason> ")? {
             Some(line) => given.decisions.push(decision(line.trim())),
@@ -50,11 +50,11 @@ pub(super) fn ask(
 }
 
 fn read(keyboard: &mut Keyboard, prompt: &str) -> io::Result<Option<String>> {
-    let prompt = || Prompt { shown: prompt.to_owned(), plain: prompt.to_owned() };
+    let prompt = || LinePrompt { shown: prompt.to_owned(), plain: prompt.to_owned() };
     keyboard.forget_typed();
-    match keyboard.line(&mut Editor::default(), &prompt, &|| {})? {
-        Typed::Line(line) => Ok(Some(line)),
-        Typed::Interrupt | Typed::End => Ok(None),
+    match keyboard.line(&mut LineEditor::default(), &prompt, &|| {})? {
+        TypedLine::Line(line) => Ok(Some(line)),
+        TypedLine::Interrupt | TypedLine::End => Ok(None),
     }
 }
 

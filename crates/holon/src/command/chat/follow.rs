@@ -4,18 +4,18 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use super::screen::Screen;
+use super::screen::ChatScreen;
 use super::signals::Signals;
-use super::view::View;
-use crate::terminal::Style;
-use crate::threads::{Api, Event, Events, Trouble};
+use super::view::TurnView;
+use crate::terminal::TextStyle;
+use crate::threads::{ApiTrouble, EventStream, StreamEvent, ThreadsApi};
 
 /// How often signals are looked at.
 const LOOK: Duration = Duration::from_millis(30);
 
 /// How following came to its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Followed {
+pub(super) enum FollowEnd {
     /// With the turn.
     Over,
     /// The person wants to leave; the turn goes with whoever carries it.
@@ -25,47 +25,48 @@ pub(super) enum Followed {
 /// Shows events until the turn is over. The first Ctrl-C stops the turn, the second one leaves. `again` is called when the
 /// process goes on after it had been stopped.
 pub(super) fn follow(
-    api: &Api,
+    api: &ThreadsApi,
     thread: &str,
-    events: Events<UnixStream>,
-    view: &mut View,
-    screen: &mut Screen,
+    events: EventStream<UnixStream>,
+    view: &mut TurnView,
+    screen: &mut ChatScreen,
     (signals, again): (&Signals, &dyn Fn()),
-) -> Result<Followed, Trouble> {
+) -> Result<FollowEnd, ApiTrouble> {
     let mut told = aside(events);
     let (mut stopping, mut stopped) = (false, false);
     let mut attached_again = false;
     loop {
         if signals.must_end() {
-            return Ok(Followed::Left);
+            return Ok(FollowEnd::Left);
         }
         if signals.resumed() {
             again();
         }
         if signals.interrupted() {
             if stopping {
-                return Ok(Followed::Left);
+                return Ok(FollowEnd::Left);
             }
             stopping = true;
-            screen.styled(Style::Dim, "stopping… (Ctrl-C again leaves)");
+            screen.styled(TextStyle::Dim, "stopping… (Ctrl-C again leaves)");
         }
         // A turn that only just begins cannot be stopped yet.
         if stopping && !stopped {
             stopped = api.cancel(thread)?["cancelled"] == true;
         }
+        // A signal handler can set a flag, and not wake a channel.
         match told.recv_timeout(LOOK) {
             Ok(Ok(event)) => {
                 view.set_width(screen.width());
                 if !screen.show(&view.pieces(&event)) {
-                    return Ok(Followed::Left);
+                    return Ok(FollowEnd::Left);
                 }
                 if event.name == "done" {
-                    return Ok(Followed::Over);
+                    return Ok(FollowEnd::Over);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
             // Whoever carried the turn has gone. What it stored is shown, and how that ended.
-            Ok(Err(e)) if attached_again => return Err(Trouble::gone(&e)),
+            Ok(Err(e)) if attached_again => return Err(ApiTrouble::gone(&e)),
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
                 attached_again = true;
                 told = aside(api.follow(thread, view.seq)?);
@@ -75,7 +76,7 @@ pub(super) fn follow(
 }
 
 /// Reads on another thread, which goes with the process if it is not waited for.
-fn aside(events: Events<UnixStream>) -> Receiver<std::io::Result<Event>> {
+fn aside(events: EventStream<UnixStream>) -> Receiver<std::io::Result<StreamEvent>> {
     let (tell, told) = channel();
     std::thread::spawn(move || {
         for event in events {

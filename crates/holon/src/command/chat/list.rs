@@ -5,17 +5,17 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use super::view::text;
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::show::amount;
-use crate::terminal::{Style, Terminal, one_line};
-use crate::threads::{Api, Trouble};
+use crate::terminal::{Terminal, TextStyle, one_line};
+use crate::threads::{ApiTrouble, ThreadsApi};
 
 /// Threads that a list shows at most, and that are asked for at once.
 const MOST: usize = 200;
 
 /// Prints the threads, those about one folder only if it is named.
-pub(super) fn run(api: &Api, workspace: Option<&str>, json: bool, terminal: &Terminal) -> Done {
+pub(super) fn run(api: &ThreadsApi, workspace: Option<&str>, json: bool, terminal: &Terminal) -> CommandExit {
     let mut out = String::new();
     for thread in of(api, workspace)? {
         if json {
@@ -32,12 +32,12 @@ pub(super) fn run(api: &Api, workspace: Option<&str>, json: bool, terminal: &Ter
 }
 
 /// The threads about a folder, the latest first.
-pub(super) fn of(api: &Api, workspace: Option<&str>) -> Result<Vec<Value>, Trouble> {
+pub(super) fn of(api: &ThreadsApi, workspace: Option<&str>) -> Result<Vec<Value>, ApiTrouble> {
     some(api, workspace, MOST)
 }
 
 /// So many of them, however many about other folders lie between.
-fn some(api: &Api, workspace: Option<&str>, most: usize) -> Result<Vec<Value>, Trouble> {
+fn some(api: &ThreadsApi, workspace: Option<&str>, most: usize) -> Result<Vec<Value>, ApiTrouble> {
     let about = |thread: &Value| workspace.is_none_or(|workspace| text(&thread["workspace"]) == workspace);
     let (mut found, mut before) = (Vec::new(), None);
     loop {
@@ -52,11 +52,11 @@ fn some(api: &Api, workspace: Option<&str>, most: usize) -> Result<Vec<Value>, T
 }
 
 /// The latest thread about a folder.
-pub(super) fn last(api: &Api, workspace: &str) -> Result<String, Failure> {
+pub(super) fn last(api: &ThreadsApi, workspace: &str) -> Result<String, CliFailure> {
     let threads = some(api, Some(workspace), 1)?;
     let last = threads.first().map(|thread| text(&thread["id"]).to_owned());
     last.ok_or_else(|| {
-        Failure::user(format!("there is no thread about {workspace}"), "leave --thread out to begin one")
+        CliFailure::user(format!("there is no thread about {workspace}"), "leave --thread out to begin one")
     })
 }
 
@@ -67,13 +67,13 @@ pub(super) fn row(thread: &Value, terminal: &Terminal) -> String {
     let day = text(&thread["updated_at"]).get(..10).unwrap_or_default();
     let state = match text(&thread["state"]) {
         "idle" => String::new(),
-        state => format!(" {}", terminal.stdout.paint(Style::Yellow, state)),
+        state => format!(" {}", terminal.stdout.paint(TextStyle::Yellow, state)),
     };
     let more = format!("{day}, {turns}, {}", one_line(text(&thread["workspace"]), 60));
     format!(
         "{}  {}{state}  {}\n",
-        terminal.stdout.paint(Style::Cyan, text(&thread["id"])),
+        terminal.stdout.paint(TextStyle::Cyan, text(&thread["id"])),
         one_line(title, 60),
-        terminal.stdout.paint(Style::Dim, &more)
+        terminal.stdout.paint(TextStyle::Dim, &more)
     )
 }

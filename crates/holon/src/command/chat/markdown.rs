@@ -4,8 +4,8 @@
 //! terminal the word that may not fit, and tables.
 
 use super::table;
-use super::wrap::Wrap;
-use crate::terminal::{Stream, visible};
+use super::wrap::WordWrap;
+use crate::terminal::{TerminalStream, visible};
 
 /// The longest beginning of a line that is held back.
 const MOST_HELD: usize = 200;
@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 200;
 
 /// Renders a text that comes in pieces.
 #[derive(Debug)]
-pub(super) struct Markdown {
+pub(super) struct MarkdownRenderer {
     colour: bool,
     /// The mark that closes a block of code.
     fence: Option<(char, usize)>,
@@ -32,10 +32,10 @@ pub(super) struct Markdown {
     columns: Option<usize>,
     /// Rows of a table that may go on.
     table: Vec<String>,
-    out: Wrap,
+    out: WordWrap,
 }
 
-impl Markdown {
+impl MarkdownRenderer {
     /// From here on rows are so long, unless they are not broken at all.
     pub(super) fn set_columns(&mut self, columns: usize) {
         self.columns = self.columns.map(|_| columns);
@@ -43,7 +43,7 @@ impl Markdown {
     }
 
     /// Text for a stream; lines are broken between words where the columns are told.
-    pub(super) fn new(stream: Stream, columns: Option<usize>) -> Self {
+    pub(super) fn new(stream: TerminalStream, columns: Option<usize>) -> Self {
         Self {
             colour: stream.colour,
             fence: None,
@@ -55,7 +55,7 @@ impl Markdown {
             before: '\n',
             columns,
             table: Vec::new(),
-            out: Wrap::new(columns),
+            out: WordWrap::new(columns),
         }
     }
 
@@ -76,7 +76,7 @@ impl Markdown {
         self.end_table();
         self.out.flush();
         let out = self.out.take();
-        *self = Self::new(Stream { tty: true, colour: self.colour }, self.columns);
+        *self = Self::new(TerminalStream { tty: true, colour: self.colour }, self.columns);
         out
     }
 
@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     fn render(text: &str, colour: bool, piece: usize) -> String {
-        let mut markdown = Markdown::new(Stream { tty: true, colour }, None);
+        let mut markdown = MarkdownRenderer::new(TerminalStream { tty: true, colour }, None);
         let chars: Vec<char> = text.chars().collect();
         let mut out: String =
             chars.chunks(piece.max(1)).map(|part| markdown.push(&part.iter().collect::<String>())).collect();
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn words_come_at_once() {
-        let mut markdown = Markdown::new(Stream { tty: true, colour: false }, None);
+        let mut markdown = MarkdownRenderer::new(TerminalStream { tty: true, colour: false }, None);
         assert_eq!(markdown.push("Let me"), "Let me");
         assert_eq!(markdown.push(" see"), " see");
     }
@@ -381,7 +381,8 @@ mod tests {
     #[test]
     fn at_a_terminal_words_stay_whole_and_tables_stand_straight() {
         let shown = |text: &str, columns: usize| {
-            let mut markdown = Markdown::new(Stream { tty: true, colour: false }, Some(columns));
+            let mut markdown =
+                MarkdownRenderer::new(TerminalStream { tty: true, colour: false }, Some(columns));
             let out: String = text.chars().map(|c| markdown.push(&c.to_string())).collect();
             out + &markdown.finish()
         };
@@ -400,7 +401,7 @@ mod tests {
         fn pieces_do_not_matter(text in "[a#*`~\\-1. |\n\\\\好]{0,60}", piece in 1_usize..9, colour: bool) {
             prop_assert_eq!(render(&text, colour, piece), render(&text, colour, 1000));
             let wrapped = |piece: usize| {
-                let mut markdown = Markdown::new(Stream { tty: true, colour }, Some(24));
+                let mut markdown = MarkdownRenderer::new(TerminalStream { tty: true, colour }, Some(24));
                 let chars: Vec<char> = text.chars().collect();
                 let mut out: String =
                     chars.chunks(piece).map(|part| markdown.push(&part.iter().collect::<String>())).collect();

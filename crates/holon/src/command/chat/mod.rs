@@ -20,10 +20,10 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::threads::{Api, Carrier, Wish};
+use crate::threads::{Carrier, ReplySourceFlags, ThreadsApi};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,13 +44,13 @@ Exit codes: 0 answered, 1 not, 2 the agent waits for a person, 64 the command li
 /// prints the answer, and never waits for a person.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct ChatArgs {
     /// Go on with this thread; `last` is the latest one about the folder
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
     /// The mode to begin with [default: the thread's, or build]
     #[arg(long, value_name = "MODE")]
-    mode: Option<Mode>,
+    mode: Option<ChatMode>,
     /// The folder to talk about [default: the current one]
     #[arg(long, value_name = "DIR", conflicts_with = "demo")]
     workspace: Option<PathBuf>,
@@ -79,14 +79,14 @@ pub(crate) struct Args {
 
 /// The two modes of a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Mode {
+pub(super) enum ChatMode {
     /// Only look
     Plan,
     /// Do the work, in the snapshot
     Build,
 }
 
-impl Mode {
+impl ChatMode {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Plan => "plan",
@@ -112,12 +112,12 @@ impl Mode {
 }
 
 /// What a chat begins with.
-pub(super) struct Start {
+pub(super) struct ChatStart {
     /// The folder, by its real path.
     pub(super) workspace: String,
     /// The thread to go on with.
     pub(super) thread: Option<String>,
-    pub(super) mode: Option<Mode>,
+    pub(super) mode: Option<ChatMode>,
     pub(super) model: Option<String>,
 }
 
@@ -125,23 +125,27 @@ pub(super) struct Start {
 const MOST_MESSAGE: u64 = 1 << 20;
 
 /// Talks, lists, or says one thing.
-pub(crate) fn run(args: Args, session: &Session) -> Done {
+pub(crate) fn run(args: ChatArgs, session: &Session) -> CommandExit {
     let alone =
         args.message.is_none() && !args.list && session.terminal.stdout.tty && std::io::stdin().is_terminal();
     if args.json && alone {
-        return Err(Failure::user("`--json` is for a single message or --list", "give the message with -m"));
+        return Err(CliFailure::user(
+            "`--json` is for a single message or --list",
+            "give the message with -m",
+        ));
     }
     // Read before anything is started: an empty message is a mistake of the command line.
     let message = if alone || args.list { None } else { Some(single(args.message)?) };
     // A single message is over before a title could be made.
-    let wish = Wish { provider: args.provider, replay: args.replay, demo: args.demo, titles: alone };
+    let wish =
+        ReplySourceFlags { provider: args.provider, replay: args.replay, demo: args.demo, titles: alone };
     let workspace = match (args.demo, args.list) {
         (true, _) => None,
         // Where nothing is named, all are listed.
         (false, true) if args.workspace.is_none() => None,
         _ => Some(session.workspace(args.workspace.as_deref())?),
     };
-    let api = Api::new(Carrier::open(session, wish)?);
+    let api = ThreadsApi::new(Carrier::open(session, wish)?);
     let workspace =
         workspace.or_else(|| api.carrier().sample()).map(|path| path.to_string_lossy().into_owned());
     if args.list {
@@ -152,14 +156,14 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         Some("last") => Some(list::last(&api, &workspace)?),
         Some(id) if is_id(id) => Some(id.to_owned()),
         Some(id) => {
-            return Err(Failure::user(
+            return Err(CliFailure::user(
                 format!("`{id}` is no thread"),
                 "`holon chat --list` names the threads",
             ));
         }
         None => None,
     };
-    let start = Start { workspace, thread, mode: args.mode, model: args.model };
+    let start = ChatStart { workspace, thread, mode: args.mode, model: args.model };
     match message {
         Some(message) => once::run(&api, start, &message, args.json, session),
         None => conversation::run(&api, start, session),
@@ -167,7 +171,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
 }
 
 /// The only message: from the command line, or from whatever standard input holds.
-fn single(given: Option<String>) -> Result<String, Failure> {
+fn single(given: Option<String>) -> Result<String, CliFailure> {
     let text = match given {
         Some(text) => text,
         None => {
@@ -177,12 +181,12 @@ fn single(given: Option<String>) -> Result<String, Failure> {
                 .lock()
                 .take(MOST_MESSAGE)
                 .read_to_end(&mut bytes)
-                .map_err(Failure::io("read", here))?;
+                .map_err(CliFailure::io("read", here))?;
             String::from_utf8_lossy(&bytes).into_owned()
         }
     };
     if text.trim().is_empty() {
-        return Err(Failure::user("there is no message", "give it with -m, or on standard input"));
+        return Err(CliFailure::user("there is no message", "give it with -m, or on standard input"));
     }
     Ok(text)
 }

@@ -2,24 +2,30 @@
 
 use std::process::ExitCode;
 
-use holon_core::Outcome;
+use holon_core::RunOutcome;
 use serde_json::json;
 
-use super::follow::{Followed, follow};
-use super::screen::Screen;
+use super::follow::{FollowEnd, follow};
+use super::screen::ChatScreen;
 use super::signals::Signals;
-use super::view::{View, text};
-use super::{Mode, Start};
-use crate::Done;
+use super::view::{TurnView, text};
+use super::{ChatMode, ChatStart};
+use crate::CommandExit;
 use crate::session::Session;
-use crate::terminal::{Style, visible};
-use crate::threads::{Api, Trouble};
+use crate::terminal::{TextStyle, visible};
+use crate::threads::{ApiTrouble, ThreadsApi};
 
 /// What a shell reports for a process ended by Ctrl-C.
 const ENDED_BY_INTERRUPT: u8 = 130;
 
 /// Says the message and follows the turn; what waits for a person then goes on waiting in the thread.
-pub(super) fn run(api: &Api, start: Start, message: &str, as_json: bool, session: &Session) -> Done {
+pub(super) fn run(
+    api: &ThreadsApi,
+    start: ChatStart,
+    message: &str,
+    as_json: bool,
+    session: &Session,
+) -> CommandExit {
     let signals = Signals::listen()?;
     let thread = match start.thread {
         Some(id) => api.head(&id)?,
@@ -27,28 +33,28 @@ pub(super) fn run(api: &Api, start: Start, message: &str, as_json: bool, session
     };
     let id = text(&thread["id"]).to_owned();
     let begun = thread["turns_count"].as_u64().unwrap_or(0) > 0;
-    let kept = Mode::named(text(&thread["mode"])).filter(|_| begun);
-    let mode = start.mode.or(kept).unwrap_or(Mode::Build);
+    let kept = ChatMode::named(text(&thread["mode"])).filter(|_| begun);
+    let mode = start.mode.or(kept).unwrap_or(ChatMode::Build);
     if as_json {
         return events(api, &id, message, mode, session);
     }
-    let mut screen = Screen::new(&session.terminal, false);
-    let mut view = View::new(screen.stream(), screen.width(), false);
+    let mut screen = ChatScreen::new(&session.terminal, false);
+    let mut view = TurnView::new(screen.stream(), screen.width(), false);
     let stream = api.say(&id, message, mode.name(), &[])?;
     let followed = follow(api, &id, stream, &mut view, &mut screen, (&signals, &|| {}))?;
-    if followed == Followed::Left {
+    if followed == FollowEnd::Left {
         return screen.lost().map_or(Ok(ExitCode::from(ENDED_BY_INTERRUPT)), Err);
     }
     if let Some(interrupt) = &view.interrupt {
         for question in interrupt["questions"].as_array().into_iter().flatten() {
-            screen.styled(Style::Bold, &format!("? {}", visible(text(&question["question"]))));
+            screen.styled(TextStyle::Bold, &format!("? {}", visible(text(&question["question"]))));
             for option in question["options"].as_array().into_iter().flatten() {
                 screen.line(&format!("  - {}", visible(text(option))));
             }
         }
         for action in interrupt["action_requests"].as_array().into_iter().flatten() {
             let what = format!("? {} {}", text(&action["name"]), text(&action["summary"]));
-            screen.styled(Style::Bold, &visible(&what));
+            screen.styled(TextStyle::Bold, &visible(&what));
         }
         if api.carrier().sample().is_none() {
             screen.line(&format!("the agent waits for a person: holon chat --thread {id}"));
@@ -60,10 +66,10 @@ pub(super) fn run(api: &Api, start: Start, message: &str, as_json: bool, session
 }
 
 /// The same, each event as a line of JSON.
-fn events(api: &Api, id: &str, message: &str, mode: Mode, session: &Session) -> Done {
-    let mut view = View::new(session.terminal.stdout, session.terminal.width, false);
+fn events(api: &ThreadsApi, id: &str, message: &str, mode: ChatMode, session: &Session) -> CommandExit {
+    let mut view = TurnView::new(session.terminal.stdout, session.terminal.width, false);
     for event in api.say(id, message, mode.name(), &[])? {
-        let event = event.map_err(|e| Trouble::gone(&e))?;
+        let event = event.map_err(|e| ApiTrouble::gone(&e))?;
         view.pieces(&event);
         let line = json!({"thread": id, "id": event.id, "event": event.name, "data": event.data});
         session.terminal.print(format!("{line}\n"))?;
@@ -71,10 +77,10 @@ fn events(api: &Api, id: &str, message: &str, mode: Mode, session: &Session) -> 
     Ok(ExitCode::from(outcome(&view).exit_code()))
 }
 
-fn outcome(view: &View) -> Outcome {
+fn outcome(view: &TurnView) -> RunOutcome {
     match (&view.error, &view.interrupt) {
-        (Some(_), _) => Outcome::Failure,
-        (None, Some(_)) => Outcome::NeedsHuman,
-        (None, None) => Outcome::Success,
+        (Some(_), _) => RunOutcome::Failure,
+        (None, Some(_)) => RunOutcome::NeedsHuman,
+        (None, None) => RunOutcome::Success,
     }
 }

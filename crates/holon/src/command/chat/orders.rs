@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::conversation::Talk;
+use super::conversation::ChatConversation;
 use super::view::text;
 use crate::show::patch;
-use crate::terminal::{Style, visible};
-use crate::threads::Trouble;
+use crate::terminal::{TextStyle, visible};
+use crate::threads::ApiTrouble;
 
-impl Talk<'_> {
+impl ChatConversation<'_> {
     /// The thread, or the remark that there is none yet.
     fn begun(&mut self) -> Option<String> {
         if self.thread.is_none() {
@@ -18,7 +18,7 @@ impl Talk<'_> {
     }
 
     /// Shows what is not applied yet.
-    pub(super) fn diff(&mut self) -> Result<(), Trouble> {
+    pub(super) fn diff(&mut self) -> Result<(), ApiTrouble> {
         let Some(id) = self.begun() else { return Ok(()) };
         let diff = self.api.diff(&id)?;
         let words = text(&diff["patch"]);
@@ -35,14 +35,14 @@ impl Talk<'_> {
             ("sensitive", "steers tools: /apply --allow-sensitive"),
         ] {
             for path in listed(name) {
-                self.screen.styled(Style::Yellow, &format!("{path}: {remark}"));
+                self.screen.styled(TextStyle::Yellow, &format!("{path}: {remark}"));
             }
         }
         Ok(())
     }
 
     /// Brings it into the folder.
-    pub(super) fn apply(&mut self, allow_sensitive: bool) -> Result<(), Trouble> {
+    pub(super) fn apply(&mut self, allow_sensitive: bool) -> Result<(), ApiTrouble> {
         let Some(id) = self.begun() else { return Ok(()) };
         let applied = self.api.apply(&id, allow_sensitive)?;
         let files: Vec<String> =
@@ -50,13 +50,13 @@ impl Talk<'_> {
         if files.is_empty() {
             self.screen.line("there is nothing to apply");
         } else {
-            self.screen.styled(Style::Green, &format!("applied: {}", files.join(", ")));
+            self.screen.styled(TextStyle::Green, &format!("applied: {}", files.join(", ")));
         }
         Ok(())
     }
 
     /// Shows what tools may do, or changes it.
-    pub(super) fn tools(&mut self, change: Option<(String, String)>) -> Result<(), Trouble> {
+    pub(super) fn tools(&mut self, change: Option<(String, String)>) -> Result<(), ApiTrouble> {
         let Some(id) = self.begun() else { return Ok(()) };
         let thread = self.api.head(&id)?;
         let mut table: Map<String, Value> = thread["tools"].as_object().cloned().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Talk<'_> {
     }
 
     /// Takes turns back.
-    pub(super) fn undo(&mut self, turn: Option<u64>) -> Result<(), Trouble> {
+    pub(super) fn undo(&mut self, turn: Option<u64>) -> Result<(), ApiTrouble> {
         let Some(id) = self.begun() else { return Ok(()) };
         let undone = self.api.undo(&id, turn)?;
         let turns: Vec<String> =

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::view::Piece;
-use super::wrap::Wrap;
-use crate::failure::Failure;
-use crate::terminal::{Style, Terminal, one_line, shown};
+use super::view::ViewPiece;
+use super::wrap::WordWrap;
+use crate::failure::CliFailure;
+use crate::terminal::{Terminal, TextStyle, one_line, shown};
 
 /// Writes pieces as they come.
-pub(super) struct Screen {
+pub(super) struct ChatScreen {
     terminal: Terminal,
     /// Whether a person sits there; then everything is on standard output.
     person: bool,
@@ -20,13 +20,13 @@ pub(super) struct Screen {
     lost: Option<io::Error>,
 }
 
-impl Screen {
+impl ChatScreen {
     pub(super) fn new(terminal: &Terminal, person: bool) -> Self {
         Self { terminal: terminal.clone(), person, status: false, open: false, lost: None }
     }
 
     /// The stream that answers are written to.
-    pub(super) fn stream(&self) -> crate::terminal::Stream {
+    pub(super) fn stream(&self) -> crate::terminal::TerminalStream {
         self.terminal.stdout
     }
 
@@ -38,64 +38,68 @@ impl Screen {
     }
 
     /// Shows pieces; `false` when nobody reads any more.
-    pub(super) fn show(&mut self, pieces: &[Piece]) -> bool {
+    pub(super) fn show(&mut self, pieces: &[ViewPiece]) -> bool {
         let shown = pieces.iter().try_for_each(|piece| self.piece(piece));
         shown.map_err(|e| self.lost = Some(e)).is_ok()
     }
 
     /// Why nobody reads any more, if that is so.
-    pub(super) fn lost(&self) -> Option<Failure> {
-        self.lost.as_ref().map(Failure::unwritten)
+    pub(super) fn lost(&self) -> Option<CliFailure> {
+        self.lost.as_ref().map(CliFailure::unwritten)
     }
 
     /// Shows a line.
     pub(super) fn line(&mut self, text: &str) {
-        let _ = self.piece(&Piece::Aside(text.to_owned()));
+        let _ = self.piece(&ViewPiece::Aside(text.to_owned()));
     }
 
     /// Shows lines without breaking them, as patches are.
     pub(super) fn as_it_is(&mut self, text: &str) {
-        let _ = self.piece(&Piece::Answer(format!("{text}\n")));
+        let _ = self.piece(&ViewPiece::Answer(format!("{text}\n")));
     }
 
     /// Shows a line in a style.
-    pub(super) fn styled(&mut self, style: Style, text: &str) {
+    pub(super) fn styled(&mut self, style: TextStyle, text: &str) {
         let text = self.side().paint(style, text);
         self.line(&text);
     }
 
-    fn side(&self) -> crate::terminal::Stream {
+    fn side(&self) -> crate::terminal::TerminalStream {
         if self.person { self.terminal.stdout } else { self.terminal.stderr }
     }
 
-    fn piece(&mut self, piece: &Piece) -> io::Result<()> {
+    fn piece(&mut self, piece: &ViewPiece) -> io::Result<()> {
         let mut out = io::stdout().lock();
         if std::mem::take(&mut self.status) {
             out.write_all(b"\r\x1b[K")?;
         }
         match piece {
-            Piece::Answer(text) => {
+            ViewPiece::Answer(text) => {
                 self.open = if text.is_empty() { self.open } else { !text.ends_with('\n') };
                 out.write_all(shown::styled(text, self.terminal.stdout.colour).as_bytes())?;
             }
-            Piece::Aside(text) if self.person => {
+            ViewPiece::Aside(text) if self.person => {
                 if std::mem::take(&mut self.open) {
                     writeln!(out)?;
                 }
                 let columns = self.terminal.stdout.tty.then(|| self.width());
-                writeln!(out, "{}", Wrap::whole(&shown::styled(text, self.terminal.stdout.colour), columns))?;
+                writeln!(
+                    out,
+                    "{}",
+                    WordWrap::whole(&shown::styled(text, self.terminal.stdout.colour), columns)
+                )?;
             }
-            Piece::Aside(text) => {
+            ViewPiece::Aside(text) => {
                 // The answer so far comes first where both are the same terminal.
                 out.flush()?;
                 self.terminal.say(text);
             }
-            Piece::Status(text) if self.person && self.terminal.live_terminal() => {
+            ViewPiece::Status(text) if self.person && self.terminal.live_terminal() => {
                 let text = one_line(text, self.width().saturating_sub(1));
-                write!(out, "{}", self.terminal.stdout.paint(Style::Dim, &text))?;
+                write!(out, "{}", self.terminal.stdout.paint(TextStyle::Dim, &text))?;
                 self.status = true;
             }
-            Piece::Status(_) => {}
+            ViewPiece::Status(_) => {}
         }
         out.flush()
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::flag;
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 
 /// Set by signals, looked at by whoever waits.
 #[derive(Debug, Clone, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// Listens from now on.
-    pub(super) fn listen() -> Result<Self, Failure> {
+    pub(super) fn listen() -> Result<Self, CliFailure> {
         let signals = Self::default();
         let pairs = [
             (SIGINT, &signals.interrupt),
@@ -32,7 +32,7 @@ impl Signals {
         ];
         for (signal, flag) in pairs {
             flag::register(signal, Arc::clone(flag))
-                .map_err(|e| Failure::internal(format!("cannot listen to signals: {e}")))?;
+                .map_err(|e| CliFailure::internal(format!("cannot listen to signals: {e}")))?;
         }
         Ok(signals)
     }

@@ -2,7 +2,7 @@
 
 use holon_core::suggest;
 
-use super::Mode;
+use super::ChatMode;
 
 /// For Tab and for those who mistype.
 pub(super) const WORDS: &[&str] =
@@ -24,7 +24,7 @@ Alt+Enter begins a new line, the arrows find former messages, Ctrl-C stops a tur
 
 /// What a line asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum SlashCommand {
     /// Words for the agent.
     Say(String),
     Diff,
@@ -33,7 +33,7 @@ pub(super) enum Order {
     },
     Undo(Option<u64>),
     /// The other mode when none is named.
-    Mode(Option<Mode>),
+    Mode(Option<ChatMode>),
     /// Nothing to change: show the table. A verdict of `-` takes an entry away.
     Tools(Option<(String, String)>),
     /// All of them, or the one to go to.
@@ -46,41 +46,43 @@ pub(super) enum Order {
 }
 
 /// Reads a line.
-pub(super) fn order(line: &str) -> Order {
+pub(super) fn order(line: &str) -> SlashCommand {
     let line = line.trim();
-    let Some(command) = line.strip_prefix('/') else { return Order::Say(line.to_owned()) };
+    let Some(command) = line.strip_prefix('/') else { return SlashCommand::Say(line.to_owned()) };
     if command.starts_with('/') {
-        return Order::Say(command.to_owned());
+        return SlashCommand::Say(command.to_owned());
     }
     let words: Vec<&str> = command.split_whitespace().collect();
     match words[..] {
-        ["diff"] => Order::Diff,
-        ["apply"] => Order::Apply { allow_sensitive: false },
-        ["apply", "--allow-sensitive"] => Order::Apply { allow_sensitive: true },
-        ["undo"] => Order::Undo(None),
+        ["diff"] => SlashCommand::Diff,
+        ["apply"] => SlashCommand::Apply { allow_sensitive: false },
+        ["apply", "--allow-sensitive"] => SlashCommand::Apply { allow_sensitive: true },
+        ["undo"] => SlashCommand::Undo(None),
         ["undo", turn] => match turn.parse() {
-            Ok(turn) if turn > 0 => Order::Undo(Some(turn)),
-            _ => Order::Wrong(format!("`{turn}` is no turn: `/undo 2` goes back to before the second one")),
+            Ok(turn) if turn > 0 => SlashCommand::Undo(Some(turn)),
+            _ => SlashCommand::Wrong(format!(
+                "`{turn}` is no turn: `/undo 2` goes back to before the second one"
+            )),
         },
-        ["mode"] => Order::Mode(None),
-        ["mode", name] => match Mode::named(name) {
-            Some(mode) => Order::Mode(Some(mode)),
-            None => Order::Wrong(format!("`{name}` is no mode of a chat: use plan or build")),
+        ["mode"] => SlashCommand::Mode(None),
+        ["mode", name] => match ChatMode::named(name) {
+            Some(mode) => SlashCommand::Mode(Some(mode)),
+            None => SlashCommand::Wrong(format!("`{name}` is no mode of a chat: use plan or build")),
         },
-        ["tools"] => Order::Tools(None),
+        ["tools"] => SlashCommand::Tools(None),
         ["tools", name, verdict @ ("allow" | "ask" | "deny" | "-")] => {
-            Order::Tools(Some((name.to_owned(), verdict.to_owned())))
+            SlashCommand::Tools(Some((name.to_owned(), verdict.to_owned())))
         }
-        ["tools", ..] => Order::Wrong("say `/tools NAME allow|ask|deny|-`".to_owned()),
-        ["threads"] => Order::Threads(None),
-        ["threads", id] => Order::Threads(Some(id.to_owned())),
-        ["new"] => Order::New,
-        ["help"] | [] => Order::Help,
-        ["quit"] | ["exit"] => Order::Quit,
+        ["tools", ..] => SlashCommand::Wrong("say `/tools NAME allow|ask|deny|-`".to_owned()),
+        ["threads"] => SlashCommand::Threads(None),
+        ["threads", id] => SlashCommand::Threads(Some(id.to_owned())),
+        ["new"] => SlashCommand::New,
+        ["help"] | [] => SlashCommand::Help,
+        ["quit"] | ["exit"] => SlashCommand::Quit,
         [name, ..] => {
             let typed = format!("/{name}");
             let meant = suggest::hint(&typed, WORDS.iter().copied());
-            Order::Wrong(format!("there is no command `{typed}` like that{meant}; /help lists them"))
+            SlashCommand::Wrong(format!("there is no command `{typed}` like that{meant}; /help lists them"))
         }
     }
 }
@@ -91,20 +93,20 @@ mod tests {
 
     #[test]
     fn lines_are_understood() {
-        let check = |line: &str, expect: Order| assert_eq!(order(line), expect, "{line}");
-        check(" fix it ", Order::Say("fix it".into()));
-        check("~supervisor", Order::Say("~supervisor".into()));
-        check("//usr/bin is full", Order::Say("/usr/bin is full".into()));
-        check("/apply --allow-sensitive", Order::Apply { allow_sensitive: true });
-        check("/undo 3", Order::Undo(Some(3)));
-        check("/mode plan", Order::Mode(Some(Mode::Plan)));
-        check("/tools execute ask", Order::Tools(Some(("execute".into(), "ask".into()))));
-        check("/", Order::Help);
+        let check = |line: &str, expect: SlashCommand| assert_eq!(order(line), expect, "{line}");
+        check(" fix it ", SlashCommand::Say("fix it".into()));
+        check("~supervisor", SlashCommand::Say("~supervisor".into()));
+        check("//usr/bin is full", SlashCommand::Say("/usr/bin is full".into()));
+        check("/apply --allow-sensitive", SlashCommand::Apply { allow_sensitive: true });
+        check("/undo 3", SlashCommand::Undo(Some(3)));
+        check("/mode plan", SlashCommand::Mode(Some(ChatMode::Plan)));
+        check("/tools execute ask", SlashCommand::Tools(Some(("execute".into(), "ask".into()))));
+        check("/", SlashCommand::Help);
         for wrong in
             ["/undo x", "/mode ask", "/tools execute", "/tools execute sometimes", "/aply", "/diff x"]
         {
-            assert!(matches!(order(wrong), Order::Wrong(_)), "{wrong}");
+            assert!(matches!(order(wrong), SlashCommand::Wrong(_)), "{wrong}");
         }
-        assert!(matches!(order("/aply"), Order::Wrong(words) if words.contains("/apply")));
+        assert!(matches!(order("/aply"), SlashCommand::Wrong(words) if words.contains("/apply")));
     }
 }

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::markdown::Markdown;
+use super::markdown::MarkdownRenderer;
 use crate::show::{amount, supervisor};
-use crate::terminal::{Stream, Style, one_line, visible};
-use crate::threads::{Event, own_words};
+use crate::terminal::{TerminalStream, TextStyle, one_line, visible};
+use crate::threads::{StreamEvent, own_words};
 
 /// Something to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum ViewPiece {
     /// Words of the answer, as they come.
     Answer(String),
     /// A line beside the answer.
@@ -21,10 +21,10 @@ pub(super) enum Piece {
 }
 
 /// Turns events into pieces; keeps what the end of a turn has to know.
-pub(super) struct View {
-    stream: Stream,
+pub(super) struct TurnView {
+    stream: TerminalStream,
     width: usize,
-    markdown: Markdown,
+    markdown: MarkdownRenderer,
     /// Whether a person sits there; scripts are told errors as by every other command.
     person: bool,
     /// What calls are about, until they end.
@@ -40,13 +40,13 @@ pub(super) struct View {
     pub(super) error: Option<String>,
 }
 
-impl View {
+impl TurnView {
     /// For a stream of this width; a person's terminal is told its lines where they shall break.
-    pub(super) fn new(stream: Stream, width: usize, person: bool) -> Self {
+    pub(super) fn new(stream: TerminalStream, width: usize, person: bool) -> Self {
         Self {
             stream,
             width,
-            markdown: Markdown::new(stream, person.then_some(width)),
+            markdown: MarkdownRenderer::new(stream, person.then_some(width)),
             person,
             calls: HashMap::new(),
             todos: Value::Null,
@@ -64,7 +64,7 @@ impl View {
     }
 
     /// What is to be shown of an event.
-    pub(super) fn pieces(&mut self, event: &Event) -> Vec<Piece> {
+    pub(super) fn pieces(&mut self, event: &StreamEvent) -> Vec<ViewPiece> {
         self.seq = event.id.unwrap_or(self.seq);
         let data = &event.data;
         if event.name == "message" {
@@ -73,8 +73,8 @@ impl View {
         let mut pieces = Vec::new();
         match event.name.as_str() {
             "turn" => pieces.extend(self.turn(data)),
-            "round" => pieces.push(Piece::Status("…".to_owned())),
-            "reasoning" => pieces.push(Piece::Status("thinking…".to_owned())),
+            "round" => pieces.push(ViewPiece::Status("…".to_owned())),
+            "reasoning" => pieces.push(ViewPiece::Status("thinking…".to_owned())),
             "tool_start" => pieces.extend(self.started(data)),
             "tool_end" => pieces.push(self.ended(data)),
             "interrupt" => self.interrupt = Some(data.clone()),
@@ -88,10 +88,10 @@ impl View {
                 self.error = Some(text(&data["code"]).to_owned());
                 let words = own_words(text(&data["code"]), text(&data["message"]));
                 let words = visible(words);
-                pieces.push(Piece::Aside(if self.person || text(&data["code"]) == "cancelled" {
-                    self.stream.paint(Style::Red, &words)
+                pieces.push(ViewPiece::Aside(if self.person || text(&data["code"]) == "cancelled" {
+                    self.stream.paint(TextStyle::Red, &words)
                 } else {
-                    format!("{} {words}", self.stream.paint(Style::Red, "error:"))
+                    format!("{} {words}", self.stream.paint(TextStyle::Red, "error:"))
                 }));
             }
             _ => {}
@@ -101,22 +101,22 @@ impl View {
         if !pieces.is_empty() || parts.contains(&event.name.as_str()) {
             let rest = self.markdown.finish();
             if !rest.is_empty() {
-                pieces.insert(0, Piece::Answer(rest));
+                pieces.insert(0, ViewPiece::Answer(rest));
             }
         }
         pieces
     }
 
-    fn words(&mut self, data: &Value) -> Vec<Piece> {
+    fn words(&mut self, data: &Value) -> Vec<ViewPiece> {
         if data["restart"] == true {
             let rest = self.markdown.finish();
             let again = self.dim("the connection broke; the answer starts again");
-            return vec![Piece::Answer(rest), again];
+            return vec![ViewPiece::Answer(rest), again];
         }
-        vec![Piece::Answer(self.markdown.push(text(&data["text"])))]
+        vec![ViewPiece::Answer(self.markdown.push(text(&data["text"])))]
     }
 
-    fn turn(&mut self, data: &Value) -> Vec<Piece> {
+    fn turn(&mut self, data: &Value) -> Vec<ViewPiece> {
         (self.interrupt, self.error) = (None, None);
         if !self.past {
             return Vec::new();
@@ -129,20 +129,20 @@ impl View {
                 .collect();
         }
         let said = visible(text(&data["message"]));
-        vec![Piece::Aside(self.stream.paint(Style::Bold, &format!("{mode}> {said}")))]
+        vec![ViewPiece::Aside(self.stream.paint(TextStyle::Bold, &format!("{mode}> {said}")))]
     }
 
-    fn started(&mut self, data: &Value) -> Option<Piece> {
+    fn started(&mut self, data: &Value) -> Option<ViewPiece> {
         let about = format!("{} {}", text(&data["tool"]), text(&data["summary"]));
         let about = self.line(about.trim(), 30);
         let call = text(&data["call"]).to_owned();
         match text(&data["decision"]) {
             "deny" => {
-                let mark = self.stream.paint(Style::Red, "⊘");
+                let mark = self.stream.paint(TextStyle::Red, "⊘");
                 let reason = self.line(text(&data["reason"]), 40);
-                Some(Piece::Aside(format!(
+                Some(ViewPiece::Aside(format!(
                     "{mark} {about}  {}",
-                    self.stream.paint(Style::Dim, &format!("denied: {reason}"))
+                    self.stream.paint(TextStyle::Dim, &format!("denied: {reason}"))
                 )))
             }
             "ask" => {
@@ -153,17 +153,20 @@ impl View {
                 let status = format!("▸ {about}");
                 let asked = text(&data["rule"]) == "person";
                 self.calls.insert(call, if asked { format!("{about}  (you allowed it)") } else { about });
-                Some(Piece::Status(status))
+                Some(ViewPiece::Status(status))
             }
         }
     }
 
-    fn ended(&mut self, data: &Value) -> Piece {
+    fn ended(&mut self, data: &Value) -> ViewPiece {
         let known = self.calls.remove(text(&data["call"]));
         let about = known.unwrap_or_else(|| self.line(text(&data["tool"]), 30));
         let ok = data["ok"] == true && data["exit_code"].as_i64().unwrap_or(0) == 0;
-        let mark =
-            if ok { self.stream.paint(Style::Green, "✓") } else { self.stream.paint(Style::Red, "✗") };
+        let mark = if ok {
+            self.stream.paint(TextStyle::Green, "✓")
+        } else {
+            self.stream.paint(TextStyle::Red, "✗")
+        };
         let mut facts = Vec::new();
         if let Some(code) = data["exit_code"].as_i64() {
             facts.push(format!("exit {code}"));
@@ -172,10 +175,10 @@ impl View {
         }
         facts.push(amount::millis(data["duration_ms"].as_u64().unwrap_or(0)));
         facts.retain(|fact| !fact.is_empty());
-        Piece::Aside(format!("{mark} {about}  {}", self.stream.paint(Style::Dim, &facts.join(", "))))
+        ViewPiece::Aside(format!("{mark} {about}  {}", self.stream.paint(TextStyle::Dim, &facts.join(", "))))
     }
 
-    fn plan(&mut self, data: &Value) -> Vec<Piece> {
+    fn plan(&mut self, data: &Value) -> Vec<ViewPiece> {
         let todos = &data["todos"];
         if !todos.is_array() || *todos == self.todos {
             return Vec::new();
@@ -194,11 +197,11 @@ impl View {
             .collect()
     }
 
-    fn note(&self, data: &Value) -> Option<Piece> {
+    fn note(&self, data: &Value) -> Option<ViewPiece> {
         let words = visible(text(&data["text"]));
         Some(match text(&data["kind"]) {
-            "waiting" => Piece::Status(one_line(&words, self.width)),
-            "warning" => Piece::Aside(self.stream.paint(Style::Yellow, &words)),
+            "waiting" => ViewPiece::Status(one_line(&words, self.width)),
+            "warning" => ViewPiece::Aside(self.stream.paint(TextStyle::Yellow, &words)),
             "compacted" => self.dim(&format!("the conversation was shortened ({words} tokens)")),
             "applied" if self.past => self.dim(&format!("applied: {}", words.replace('\n', ", "))),
             "undone" if self.past => self.dim(&format!("taken back: {words}")),
@@ -206,8 +209,8 @@ impl View {
         })
     }
 
-    fn dim(&self, words: &str) -> Piece {
-        Piece::Aside(self.stream.paint(Style::Dim, words))
+    fn dim(&self, words: &str) -> ViewPiece {
+        ViewPiece::Aside(self.stream.paint(TextStyle::Dim, words))
     }
 
     /// On one line, with so many columns left for other things.
@@ -226,10 +229,10 @@ mod tests {
 
     use super::*;
 
-    fn shown(events: &[(&str, Value)]) -> Vec<Piece> {
-        let mut view = View::new(Stream { tty: true, colour: false }, 60, false);
+    fn shown(events: &[(&str, Value)]) -> Vec<ViewPiece> {
+        let mut view = TurnView::new(TerminalStream { tty: true, colour: false }, 60, false);
         let event =
-            |(name, data): &(&str, Value)| Event { id: None, name: (*name).into(), data: data.clone() };
+            |(name, data): &(&str, Value)| StreamEvent { id: None, name: (*name).into(), data: data.clone() };
         events.iter().flat_map(|told| view.pieces(&event(told))).collect()
     }
 
@@ -241,12 +244,15 @@ mod tests {
         assert_eq!(
             shown(&[("tool_start", start), ("tool_end", end)]),
             [
-                Piece::Status("▸ execute ls \u{fffd}[2J x".into()),
-                Piece::Aside("✓ execute ls \u{fffd}[2J x  exit 0, 1.2 s".into())
+                ViewPiece::Status("▸ execute ls \u{fffd}[2J x".into()),
+                ViewPiece::Aside("✓ execute ls \u{fffd}[2J x  exit 0, 1.2 s".into())
             ]
         );
         let denied = json!({"call": "1-1", "tool": "write_file", "summary": "x", "decision": "deny", "reason": "plan"});
-        assert_eq!(shown(&[("tool_start", denied)]), [Piece::Aside("⊘ write_file x  denied: plan".into())]);
+        assert_eq!(
+            shown(&[("tool_start", denied)]),
+            [ViewPiece::Aside("⊘ write_file x  denied: plan".into())]
+        );
     }
 
     #[test]
@@ -258,11 +264,11 @@ mod tests {
             ("error", json!({"message": "no\u{7}", "code": "model"})),
         ]);
         let expect = [
-            Piece::Answer("half".into()),
-            Piece::Answer(" a line".into()),
-            Piece::Answer("\n".into()),
+            ViewPiece::Answer("half".into()),
+            ViewPiece::Answer(" a line".into()),
+            ViewPiece::Answer("\n".into()),
             // As every other command tells errors: nobody sits there.
-            Piece::Aside("error: no\u{fffd}".into()),
+            ViewPiece::Aside("error: no\u{fffd}".into()),
         ];
         assert_eq!(pieces, expect);
     }

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthChar;
 
 /// Breaks a text that comes in pieces; the word that is not complete is held back.
 #[derive(Debug, Default)]
-pub(super) struct Wrap {
+pub(super) struct WordWrap {
     /// Columns of the terminal; nothing is broken without.
     columns: Option<usize>,
     column: usize,
@@ -21,7 +21,7 @@ pub(super) struct Wrap {
     out: String,
 }
 
-impl Wrap {
+impl WordWrap {
     pub(super) fn new(columns: Option<usize>) -> Self {
         Self { columns: columns.map(usable), marks: true, ..Self::default() }
     }
@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn lines_break_between_words() {
-        let check = |text: &str, expect: &str| assert_eq!(Wrap::whole(text, Some(21)), expect, "{text:?}");
+        let check =
+            |text: &str, expect: &str| assert_eq!(WordWrap::whole(text, Some(21)), expect, "{text:?}");
         check("short", "short");
         check("some words that do not fit a row", "some words that do\nnot fit a row");
         check("- an entry of a list that goes on", "- an entry of a list\n  that goes on");
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn code_stays_as_it_is() {
-        let mut wrap = Wrap::new(Some(21));
+        let mut wrap = WordWrap::new(Some(21));
         wrap.push_str("see\n");
         wrap.set_plain(true);
         let code = "    let a_long_line = of(code, that, goes, on);\n";
@@ -195,7 +196,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_lost_and_no_row_is_too_long(text in "[a-c .\\-\n好]{0,120}", columns in 12_usize..40, piece in 1_usize..9) {
-            let mut wrap = Wrap::new(Some(columns));
+            let mut wrap = WordWrap::new(Some(columns));
             let chars: Vec<char> = text.chars().collect();
             let mut out = String::new();
             for part in chars.chunks(piece) {
@@ -204,7 +205,7 @@ mod tests {
             }
             wrap.flush();
             out.push_str(&wrap.take());
-            prop_assert_eq!(&out, &Wrap::whole(&text, Some(columns)));
+            prop_assert_eq!(&out, &WordWrap::whole(&text, Some(columns)));
             let words = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             prop_assert_eq!(words(&out), words(&text));
             // Spaces at the end of a line may stand beyond its end, where nobody sees them.

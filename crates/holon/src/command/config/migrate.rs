@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holon_core::config::{Layer, Source, migrate};
+use holon_core::config::{ConfigLayer, ConfigSource, migrate};
 use holon_host::store::write_atomic;
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 use crate::terminal::visible;
 
@@ -18,7 +18,7 @@ use crate::terminal::visible;
 #[command(
     after_help = "Examples:\n  holon config migrate             the new text of your own file\n  holon config migrate holon.toml --write"
 )]
-pub(crate) struct Args {
+pub(crate) struct ConfigMigrateArgs {
     /// The file [default: your own config.toml]
     file: Option<PathBuf>,
     /// Write it, and keep the old one beside it as FILE.before
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 /// Prints the new text or writes it.
-pub(super) fn run(args: &Args, session: &Session) -> Done {
+pub(super) fn run(args: &ConfigMigrateArgs, session: &Session) -> CommandExit {
     let path = match &args.file {
         Some(path) => path.clone(),
         None => session.places()?.config.join("config.toml"),
@@ -41,12 +41,12 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
         }
         Err(e) if e.kind() == ErrorKind::NotFound => {
             let hint = "name a file that is there, or none for your own config.toml";
-            return Err(Failure::user(format!("there is no file {}", path.display()), hint));
+            return Err(CliFailure::user(format!("there is no file {}", path.display()), hint));
         }
-        Err(e) => return Err(Failure::io("read", &path)(e)),
+        Err(e) => return Err(CliFailure::io("read", &path)(e)),
     };
-    Layer::parse(Source::User { path: path.display().to_string() }, &text)
-        .map_err(|e| Failure::user(e.to_string(), "correct the file first"))?;
+    ConfigLayer::parse(ConfigSource::User { path: path.display().to_string() }, &text)
+        .map_err(|e| CliFailure::user(e.to_string(), "correct the file first"))?;
     let migrated = migrate(&text);
     for (old, new) in &migrated.moved {
         session.terminal.say(&format!("{} is {} now", visible(old), visible(new)));
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args, session: &Session) -> Done {
         let mut before = path.clone().into_os_string();
         before.push(".before");
         let before = PathBuf::from(before);
-        fs::copy(&path, &before).map_err(Failure::io("write", &before))?;
+        fs::copy(&path, &before).map_err(CliFailure::io("write", &before))?;
         write_atomic(&path, migrated.text.as_bytes())?;
         session.terminal.say(&format!("written; the old file is {}", before.display()));
     }

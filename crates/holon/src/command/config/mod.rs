@@ -3,7 +3,7 @@
 mod migrate;
 mod show;
 
-use crate::Done;
+use crate::CommandExit;
 use crate::session::Session;
 
 /// See and mend the configuration
@@ -11,15 +11,15 @@ use crate::session::Session;
 /// Layers, each over the one before: defaults, your own `config.toml`, the workspace's `holon.toml` (which can narrow but
 /// never widen), variables such as HOLON_MODELS__SELECTION, and last the flags of a command.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
-    Show(show::Args),
-    Migrate(migrate::Args),
+pub(crate) enum ConfigCommand {
+    Show(show::ConfigShowArgs),
+    Migrate(migrate::ConfigMigrateArgs),
 }
 
 /// Carries one of them out.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+pub(crate) fn dispatch(command: ConfigCommand, session: &Session) -> CommandExit {
     match command {
-        Command::Show(args) => show::run(&args, session),
-        Command::Migrate(args) => migrate::run(&args, session),
+        ConfigCommand::Show(args) => show::run(&args, session),
+        ConfigCommand::Migrate(args) => migrate::run(&args, session),
     }
 }

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use stage::Stage;
+use stage::DemoStage;
 
-use crate::Done;
+use crate::CommandExit;
 use crate::session::Session;
 use crate::show::amount;
 
@@ -19,7 +19,7 @@ use crate::show::amount;
 /// native agent, each in its own sandbox. What the model says comes from cassettes written by hand; the agent, its
 /// tools, the snapshot, the walls, the patch and the checks are the real ones. Nothing is left behind.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct DemoArgs {
     /// Keep the sample repository and the runs, and say where they are
     #[arg(long)]
     keep: bool,
@@ -29,9 +29,9 @@ pub(crate) struct Args {
 }
 
 /// Tells the story; exit 1 when a part of it did not go as promised.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &DemoArgs, session: &Session) -> CommandExit {
     let began = Instant::now();
-    let stage = Stage::build(session, args.cassettes.as_deref())?;
+    let stage = DemoStage::build(session, args.cassettes.as_deref())?;
     let told = story::tell(&stage, session);
     let (sample, state) = (stage.sample().display().to_string(), stage.state().display().to_string());
     if args.keep {

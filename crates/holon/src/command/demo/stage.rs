@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use holon_git::Git;
-use holon_host::{ConfigurationFiles, Host, HostError, Places};
-use holon_sandbox::walls::Launcher;
+use holon_host::{ConfigurationFiles, HolonFolders, Host, HostError};
+use holon_sandbox::isolation::Launcher;
 use tempfile::TempDir;
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 use crate::session::{self, Session};
 
 macro_rules! files {
@@ -23,7 +23,7 @@ const AGENTS: &[(&str, &str)] = files!("agents", "intruder.sh", "idle.sh");
 const CASSETTES: &[(&str, &str)] = files!("cassettes", "plan.yaml", "execute.yaml", "review.yaml");
 
 /// Everything of one demo; gone when removed or dropped.
-pub(super) struct Stage {
+pub(super) struct DemoStage {
     root: TempDir,
     pub(super) host: Host,
     pub(super) git: Git,
@@ -31,9 +31,9 @@ pub(super) struct Stage {
     cassettes: Option<PathBuf>,
 }
 
-impl Stage {
+impl DemoStage {
     /// Writes the files and makes the repository.
-    pub(super) fn build(session: &Session, cassettes: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn build(session: &Session, cassettes: Option<&Path>) -> Result<Self, CliFailure> {
         let git = Git::find().map_err(HostError::from)?;
         for (folder, (name, _)) in
             cassettes.iter().flat_map(|folder| CASSETTES.iter().map(move |c| (folder, c)))
@@ -42,16 +42,16 @@ impl Stage {
             if !path.is_file() {
                 let message = format!("{} is not there", path.display());
                 let hint = "--cassettes takes a folder with plan.yaml, execute.yaml and review.yaml";
-                return Err(Failure::user(message, hint));
+                return Err(CliFailure::user(message, hint));
             }
         }
         let temp = std::env::temp_dir();
         let root = tempfile::Builder::new()
             .prefix("holon-demo-")
             .tempdir_in(&temp)
-            .map_err(|e| Failure::from(HostError::io("make a folder in", &temp)(e)))?;
-        let real = root.path().canonicalize().map_err(Failure::io("read", root.path()))?;
-        let places = Places {
+            .map_err(|e| CliFailure::from(HostError::io("make a folder in", &temp)(e)))?;
+        let real = root.path().canonicalize().map_err(CliFailure::io("read", root.path()))?;
+        let places = HolonFolders {
             state: real.join("state"),
             cache: real.join("cache"),
             config: real.join("config"),
@@ -82,7 +82,7 @@ impl Stage {
     }
 
     /// A copy of it, to try the patch on.
-    pub(super) fn copy(&self) -> Result<PathBuf, Failure> {
+    pub(super) fn copy(&self) -> Result<PathBuf, CliFailure> {
         let copy = self.folder("copy");
         write(&copy, SAMPLE, 0o644)?;
         Ok(copy)
@@ -118,7 +118,7 @@ impl Stage {
         self.host.places.state.with_file_name(name)
     }
 
-    fn commit(&self) -> Result<(), Failure> {
+    fn commit(&self) -> Result<(), CliFailure> {
         let sample = self.sample();
         let dot_git = sample.join(".git");
         let call = |args: &[&str]| {
@@ -133,13 +133,13 @@ impl Stage {
     }
 }
 
-fn write(folder: &Path, files: &[(&str, &str)], mode: u32) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(Failure::io("create", folder))?;
+fn write(folder: &Path, files: &[(&str, &str)], mode: u32) -> Result<(), CliFailure> {
+    fs::create_dir_all(folder).map_err(CliFailure::io("create", folder))?;
     for (name, text) in files {
         let path = folder.join(name);
         let written =
             fs::write(&path, text).and_then(|()| fs::set_permissions(&path, Permissions::from_mode(mode)));
-        written.map_err(Failure::io("write", &path))?;
+        written.map_err(CliFailure::io("write", &path))?;
     }
     Ok(())
 }

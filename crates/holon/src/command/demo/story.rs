@@ -3,24 +3,25 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holon_core::event::{Body, Event};
-use holon_core::{Manifest, Outcome};
+use holon_core::event::{EventBody, RunEvent};
+use holon_core::{Manifest, RunOutcome};
 use holon_git::{ObjectFormat, apply};
-use holon_host::{Finished, HostError, RunContext, RunRequest};
+use holon_host::{FinishedRun, HostError, RunContext, RunRequest};
 use holon_sandbox::diff::tree_digest;
 
-use super::stage::Stage;
-use crate::failure::Failure;
+use super::stage::DemoStage;
+use crate::failure::CliFailure;
 use crate::session::Session;
 use crate::show::{manifest, patch, summary};
 use crate::stop;
-use crate::terminal::{Style, Terminal, visible};
+use crate::terminal::{Terminal, TextStyle, visible};
 
 const GOAL: &str = "Make the test pass: repeated dashes in slugs";
 
 /// Tells the whole story and counts the steps that surprised.
-pub(super) fn tell(stage: &Stage, session: &Session) -> Result<u64, Failure> {
-    let mut teller = Teller { stage, terminal: &session.terminal, cancel: stop::on_signals()?, surprises: 0 };
+pub(super) fn tell(stage: &DemoStage, session: &Session) -> Result<u64, CliFailure> {
+    let mut teller =
+        DemoNarrator { stage, terminal: &session.terminal, cancel: stop::on_signals()?, surprises: 0 };
     teller.say(
         "A sample repository with a failing test. What the model says comes from cassettes written by hand: no key, no",
     )?;
@@ -29,16 +30,16 @@ pub(super) fn tell(stage: &Stage, session: &Session) -> Result<u64, Failure> {
     let before = digest(&stage.sample())?;
 
     teller.head("1. The test before, run by the host behind the walls")?;
-    teller.test(&stage.sample(), Outcome::Failure)?;
+    teller.test(&stage.sample(), RunOutcome::Failure)?;
 
     teller.head("2. Plan mode, and a foreign agent (a script) that tries to write anyway")?;
     let intruder = teller.run(&teller.request("plan", "intruder.sh", &stage.sample()))?;
-    teller.expect(&intruder, Outcome::Failure)?;
+    teller.expect(&intruder, RunOutcome::Failure)?;
     teller.unchanged(&before)?;
 
     teller.head("3. Plan mode with the native agent")?;
     let planner = teller.run(&teller.native("plan", &stage.sample(), &[]))?;
-    teller.expect(&planner, Outcome::Success)?;
+    teller.expect(&planner, RunOutcome::Success)?;
     teller.file(&planner.folder.join("output/plan.md"))?;
 
     teller.head("4. Execute mode: the plan goes in, a patch made by the host comes out")?;
@@ -48,7 +49,7 @@ pub(super) fn tell(stage: &Stage, session: &Session) -> Result<u64, Failure> {
         ..teller.native("execute", &stage.sample(), &[plan])
     };
     let builder = teller.run(&wanted)?;
-    teller.expect(&builder, Outcome::Success)?;
+    teller.expect(&builder, RunOutcome::Success)?;
     let diff = fs::read(builder.folder.join("output/diff.patch")).unwrap_or_default();
     teller.quote(&patch::coloured(&diff, session.terminal.stdout))?;
     teller.unchanged(&before)?;
@@ -56,12 +57,12 @@ pub(super) fn tell(stage: &Stage, session: &Session) -> Result<u64, Failure> {
     teller.head("5. The test after, on a copy with the patch applied")?;
     let copy = stage.copy()?;
     apply::plain(&stage.git, &diff, &copy, ObjectFormat::default()).map_err(HostError::from)?;
-    teller.test(&copy, Outcome::Success)?;
+    teller.test(&copy, RunOutcome::Success)?;
 
     teller.head("6. Review mode: findings whose lines the host has checked")?;
     let patch_file = builder.folder.join("output/diff.patch");
     let reviewer = teller.run(&teller.native("review", &copy, &[patch_file]))?;
-    teller.expect(&reviewer, Outcome::Success)?;
+    teller.expect(&reviewer, RunOutcome::Success)?;
     teller.findings(&reviewer.folder.join("output/review.json"))?;
 
     teller.head("The walls that stood around each of them")?;
@@ -69,30 +70,30 @@ pub(super) fn tell(stage: &Stage, session: &Session) -> Result<u64, Failure> {
     Ok(teller.surprises)
 }
 
-fn digest(folder: &Path) -> Result<String, Failure> {
+fn digest(folder: &Path) -> Result<String, CliFailure> {
     tree_digest(folder, &[]).map_err(|e| HostError::from(e).into())
 }
 
-struct Teller<'a> {
-    stage: &'a Stage,
+struct DemoNarrator<'a> {
+    stage: &'a DemoStage,
     terminal: &'a Terminal,
-    cancel: holon_host::Cancel,
+    cancel: holon_host::ModelCancel,
     surprises: u64,
 }
 
-impl Teller<'_> {
-    fn say(&self, line: &str) -> Result<(), Failure> {
+impl DemoNarrator<'_> {
+    fn say(&self, line: &str) -> Result<(), CliFailure> {
         self.terminal.print(format!("{line}\n"))
     }
 
-    fn head(&self, line: &str) -> Result<(), Failure> {
+    fn head(&self, line: &str) -> Result<(), CliFailure> {
         if self.cancel.is_cancelled() {
-            return Err(Failure::config("the demo was stopped"));
+            return Err(CliFailure::config("the demo was stopped"));
         }
-        self.say(&format!("\n{}", self.terminal.stdout.paint(Style::Bold, line)))
+        self.say(&format!("\n{}", self.terminal.stdout.paint(TextStyle::Bold, line)))
     }
 
-    fn quote(&self, text: &str) -> Result<(), Failure> {
+    fn quote(&self, text: &str) -> Result<(), CliFailure> {
         text.trim_end().lines().try_for_each(|line| self.say(format!("    {line}").trim_end()))
     }
 
@@ -118,16 +119,17 @@ impl Teller<'_> {
         }
     }
 
-    fn run(&self, request: &RunRequest) -> Result<Finished, Failure> {
-        let dim = |text: String| self.terminal.stdout.paint(Style::Dim, &visible(&text).replace('\n', " "));
-        let mut show = |event: &Event| {
+    fn run(&self, request: &RunRequest) -> Result<FinishedRun, CliFailure> {
+        let dim =
+            |text: String| self.terminal.stdout.paint(TextStyle::Dim, &visible(&text).replace('\n', " "));
+        let mut show = |event: &RunEvent| {
             let line = match &event.body {
-                Body::Output { text, .. } => dim(format!("    | {text}")),
-                Body::MessageDelta { text } => visible(&format!("    {}", text.trim_end())),
-                Body::ToolProposed { tool, summary, .. } => {
+                EventBody::Output { text, .. } => dim(format!("    | {text}")),
+                EventBody::MessageDelta { text } => visible(&format!("    {}", text.trim_end())),
+                EventBody::ToolProposed { tool, summary, .. } => {
                     dim(format!("    > {tool} {}", summary.as_deref().unwrap_or_default()))
                 }
-                Body::ToolFinished { ok: false, summary: Some(summary), .. } => {
+                EventBody::ToolFinished { ok: false, summary: Some(summary), .. } => {
                     dim(format!("    | {summary}"))
                 }
                 _ => return,
@@ -139,10 +141,10 @@ impl Teller<'_> {
     }
 
     /// Runs the sample's test as a check of an agent that does nothing, and shows what it printed.
-    fn test(&mut self, workspace: &Path, expected: Outcome) -> Result<(), Failure> {
+    fn test(&mut self, workspace: &Path, expected: RunOutcome) -> Result<(), CliFailure> {
         let request =
             RunRequest { checks: vec!["sh test.sh".into()], ..self.request("execute", "idle.sh", workspace) };
-        let (host, mut nobody) = (&self.stage.host, |_: &Event| {});
+        let (host, mut nobody) = (&self.stage.host, |_: &RunEvent| {});
         let finished = host.run(host.plan(&request)?, RunContext::new(&mut nobody, &self.cancel))?;
         let log = fs::read_to_string(finished.folder.join("evidence/check-1.log")).unwrap_or_default();
         self.quote(&visible(&log))?;
@@ -150,7 +152,7 @@ impl Teller<'_> {
     }
 
     /// The outcome and why; a different one than promised is a surprise.
-    fn expect(&mut self, finished: &Finished, expected: Outcome) -> Result<(), Failure> {
+    fn expect(&mut self, finished: &FinishedRun, expected: RunOutcome) -> Result<(), CliFailure> {
         let manifest = &finished.manifest;
         let (style, word) = summary::word(manifest);
         let stream = self.terminal.stdout;
@@ -161,20 +163,20 @@ impl Teller<'_> {
         self.say(&format!("  {}{why}{note}", stream.paint(style, word)))
     }
 
-    fn unchanged(&mut self, before: &str) -> Result<(), Failure> {
+    fn unchanged(&mut self, before: &str) -> Result<(), CliFailure> {
         if digest(&self.stage.sample())? == before {
             return self.say("  the repository is byte for byte as it was");
         }
         self.surprises += 1;
-        self.say(&self.terminal.stdout.paint(Style::Red, "  THE REPOSITORY HAS CHANGED"))
+        self.say(&self.terminal.stdout.paint(TextStyle::Red, "  THE REPOSITORY HAS CHANGED"))
     }
 
-    fn file(&self, path: &Path) -> Result<(), Failure> {
+    fn file(&self, path: &Path) -> Result<(), CliFailure> {
         let text = fs::read_to_string(path).unwrap_or_default();
         self.quote(&visible(&text))
     }
 
-    fn findings(&self, path: &Path) -> Result<(), Failure> {
+    fn findings(&self, path: &Path) -> Result<(), CliFailure> {
         let text = fs::read_to_string(path).unwrap_or_default();
         let review: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         let field = |value: &serde_json::Value, key: &str| match &value[key] {
@@ -195,7 +197,7 @@ impl Teller<'_> {
         Ok(())
     }
 
-    fn walls(&self, run: &Manifest) -> Result<(), Failure> {
+    fn walls(&self, run: &Manifest) -> Result<(), CliFailure> {
         let sandbox = &run.metadata.sandbox;
         let (held, missing) = manifest::layers(&sandbox.enforced);
         self.say(&format!("    {} (level {}): {}", sandbox.backend, sandbox.level, held.join(", ")))?;

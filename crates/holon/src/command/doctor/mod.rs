@@ -1,33 +1,33 @@
 //! `holon doctor`: what this machine can enforce, why not more, and how to get it.
 
-mod look;
+mod findings;
 mod pause;
 
 use std::process::ExitCode;
 
-use look::{Found, Rung};
+use findings::{DoctorFindings, IsolationLevelRow};
 use serde_json::json;
 
-use crate::Done;
+use crate::CommandExit;
 use crate::session::Session;
 use crate::show::amount;
-use crate::show::table::Table;
-use crate::terminal::{Stream, Style, visible};
+use crate::show::table::TextTable;
+use crate::terminal::{TerminalStream, TextStyle, visible};
 
 /// Say what this machine can enforce, and how to get more
 ///
 /// Every kind of wall is built once around nothing, so the answers are what would really happen. Exit code 1 means
 /// that no run could start here.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct DoctorArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Looks and tells.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
-    let found = Found::look(session)?;
+pub(crate) fn run(args: &DoctorArgs, session: &Session) -> CommandExit {
+    let found = DoctorFindings::look(session)?;
     let terminal = &session.terminal;
     terminal.print(if args.json { as_json(&found) } else { page(&found, terminal.stdout) })?;
     let walls = found.rungs.iter().any(|rung| rung.level.is_some());
@@ -35,13 +35,13 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn page(found: &Found, stream: Stream) -> String {
-    let head = |name: &str| format!("\n{}\n", stream.paint(Style::Bold, name));
-    let mut text = format!("{}\n", stream.paint(Style::Bold, "Walls, strongest first"));
-    text.push_str(&rungs(&found.rungs, stream));
+fn page(found: &DoctorFindings, stream: TerminalStream) -> String {
+    let head = |name: &str| format!("\n{}\n", stream.paint(TextStyle::Bold, name));
+    let mut text = format!("{}\n", stream.paint(TextStyle::Bold, "Walls, strongest first"));
+    text.push_str(&isolation_levels(&found.rungs, stream));
 
     text.push_str(&head("Layers of the native walls"));
-    let mut layers = Table::indented(2);
+    let mut layers = TextTable::indented(2);
     match &found.held {
         Some(held) => {
             layers.row(["hold", &held.there.join(", ")]);
@@ -56,7 +56,7 @@ fn page(found: &Found, stream: Stream) -> String {
     text.push_str(&layers.render(stream));
 
     text.push_str(&head("Copies of the workspace"));
-    let mut copies = Table::indented(2);
+    let mut copies = TextTable::indented(2);
     let overlay = match &found.overlay {
         Ok(()) => {
             "works in the state folder's filesystem: starting a run costs the same for any size".to_owned()
@@ -68,7 +68,7 @@ fn page(found: &Found, stream: Stream) -> String {
     text.push_str(&copies.render(stream));
 
     text.push_str(&head("Surroundings"));
-    let mut rest = Table::indented(2);
+    let mut rest = TextTable::indented(2);
     let git = match &found.git {
         Ok(git) => format!("{} ({})", git.version, git.path),
         Err(why) => why.clone(),
@@ -89,7 +89,7 @@ fn page(found: &Found, stream: Stream) -> String {
 
     if !found.advice.is_empty() {
         text.push_str(&head("Good to know"));
-        let mut list = Table::indented(2);
+        let mut list = TextTable::indented(2);
         for advice in &found.advice {
             list.row(["-", advice]);
         }
@@ -98,8 +98,8 @@ fn page(found: &Found, stream: Stream) -> String {
     text
 }
 
-fn rungs(rungs: &[Rung], stream: Stream) -> String {
-    let mut table = Table::indented(2);
+fn isolation_levels(rungs: &[IsolationLevelRow], stream: TerminalStream) -> String {
+    let mut table = TextTable::indented(2);
     for rung in rungs {
         let answer = rung.level.map_or("no".to_owned(), |level| format!("yes, level {level}"));
         table.row([rung.name, &answer, &rung.note]);
@@ -113,7 +113,7 @@ fn rungs(rungs: &[Rung], stream: Stream) -> String {
     text
 }
 
-fn as_json(found: &Found) -> String {
+fn as_json(found: &DoctorFindings) -> String {
     let rungs: Vec<_> = found
         .rungs
         .iter()

@@ -14,9 +14,9 @@ use crate::session::variable;
 const NAME: &str = "podman pause\n";
 
 /// The ones that were there before.
-pub(super) struct Pauses(BTreeSet<i32>);
+pub(super) struct PodmanPauses(BTreeSet<i32>);
 
-impl Pauses {
+impl PodmanPauses {
     /// Remembers those of this user.
     pub(super) fn note() -> Self {
         Self(of_this_user())

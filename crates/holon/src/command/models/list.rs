@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use holon_model::catalogue::{DataPolicy, ModelRow};
 use serde_json::{Value, json};
 
-use super::figures::Whose;
-use crate::Done;
+use super::figures::ModelSourceArgs;
+use crate::CommandExit;
 use crate::session::Session;
 use crate::show::amount;
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,18 +26,18 @@ Prices are US dollars per million tokens of input and output; `~` marks figures 
 /// on standard error says which, and how old its figures are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct ModelsListArgs {
     /// Only models with this in their name
     filter: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: ModelSourceArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Prints the list.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &ModelsListArgs, session: &Session) -> CommandExit {
     let figures = args.whose.figures(session)?;
     let terminal = &session.terminal;
     let filter = args.filter.as_deref().unwrap_or_default().to_lowercase();
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
             amount::count(figures.catalogue.rows.len() as u64, "model")
         ));
     } else {
-        let mut table = Table::new(["MODEL", "TIER", "CONTEXT", "IN $/M", "OUT $/M", "CAN", "NOTE"]);
+        let mut table = TextTable::new(["MODEL", "TIER", "CONTEXT", "IN $/M", "OUT $/M", "CAN", "NOTE"]);
         for row in rows {
             let (input, output) = prices(row);
             let context = row.context.map_or("?".to_owned(), amount::tokens);

@@ -7,7 +7,7 @@ mod select;
 
 use clap::Subcommand;
 
-use crate::Done;
+use crate::CommandExit;
 use crate::session::Session;
 
 /// List models, find out what one can do, and see which would be chosen and why
@@ -15,17 +15,17 @@ use crate::session::Session;
 #[command(
     after_help = "Examples:\n  holon models list\n  holon models probe\n  holon models select --intent code"
 )]
-pub(crate) enum Command {
-    List(list::Args),
-    Probe(probe::Args),
-    Select(select::Args),
+pub(crate) enum ModelsCommand {
+    List(list::ModelsListArgs),
+    Probe(probe::ModelsProbeArgs),
+    Select(select::ModelsSelectArgs),
 }
 
 /// Carries out one of them.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+pub(crate) fn dispatch(command: ModelsCommand, session: &Session) -> CommandExit {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Probe(args) => probe::run(&args, session),
-        Command::Select(args) => select::run(&args, session),
+        ModelsCommand::List(args) => list::run(&args, session),
+        ModelsCommand::Probe(args) => probe::run(&args, session),
+        ModelsCommand::Select(args) => select::run(&args, session),
     }
 }

@@ -6,18 +6,18 @@ use std::time::Duration;
 use holon_agent::edit::{EditFormat, format_for};
 use holon_agent::fit;
 use holon_host::modes;
-use holon_host::thread::{ChatWish, would_ask};
-use holon_model::ability::{Trial, try_out};
+use holon_host::thread::{ChatModelPreferences, would_ask};
+use holon_model::ability::{ModelTrial, try_out};
 use holon_model::choose::ToolCalls;
-use holon_model::{AbilityCache, Chosen};
+use holon_model::{AbilityCache, ChosenEndpoint};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::{Session, variable};
-use crate::show::table::Table;
-use crate::terminal::{Stream, one_line};
+use crate::show::table::TextTable;
+use crate::terminal::{TerminalStream, one_line};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,7 +33,7 @@ Examples:
 /// model, and later runs go by it. With a provider that costs money, this costs a fraction of a cent.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct ModelsProbeArgs {
     /// The model; otherwise the one that a run would use
     model: Option<String>,
     /// Whose model: openrouter, anthropic, openai, or one on this machine (local)
@@ -51,12 +51,12 @@ pub(crate) struct Args {
 }
 
 /// Looks, tries and tells.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &ModelsProbeArgs, session: &Session) -> CommandExit {
     let places = session.places()?;
     let choose = || {
         let (provider, model) = (args.provider.as_deref(), args.model.as_deref());
         let profile = modes::catalog(&places, None)?.resolve("execute")?;
-        would_ask(&variable, &places, ChatWish { provider, model, current: None }, &profile)
+        would_ask(&variable, &places, ChatModelPreferences { provider, model, current: None }, &profile)
     };
     let mut chosen = choose()?;
     let mut notes = Vec::new();
@@ -76,31 +76,31 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
 
 /// Tries the model out and remembers what was found; the window is asked for again, since now the model is loaded.
 fn tried(
-    chosen: &Chosen,
+    chosen: &ChosenEndpoint,
     seconds: u64,
     cache: &AbilityCache,
-    again: &dyn Fn() -> Result<Chosen, holon_host::HostError>,
-) -> Result<Vec<String>, Failure> {
+    again: &dyn Fn() -> Result<ChosenEndpoint, holon_host::HostError>,
+) -> Result<Vec<String>, CliFailure> {
     let (limit, now) = (Duration::from_secs(seconds.max(1)), Timestamp::now());
     let kind = chosen.known.told.kind;
-    let Trial { mut tested, notes } =
-        try_out(&chosen.endpoint, &chosen.model, kind, limit, now).map_err(|error| {
+    let ModelTrial { mut tested, notes } = try_out(&chosen.endpoint, &chosen.model, kind, limit, now)
+        .map_err(|error| {
             let server = &chosen.endpoint.base;
-            Failure::config(format!("`{}` at {server} does not answer: {error}", chosen.model))
+            CliFailure::config(format!("`{}` at {server} does not answer: {error}", chosen.model))
                 .hint(holon_host::model_hint(&error))
         })?;
     tested.window = again().ok().and_then(|now| now.known.told.window);
     let kept = cache.write(&chosen.endpoint.base, &chosen.model, tested);
-    kept.map_err(|error| Failure::config(format!("cannot write {}: {error}", cache.path().display())))?;
+    kept.map_err(|error| CliFailure::config(format!("cannot write {}: {error}", cache.path().display())))?;
     Ok(notes)
 }
 
-fn told_window(chosen: &Chosen) -> Option<u64> {
+fn told_window(chosen: &ChosenEndpoint) -> Option<u64> {
     chosen.row.as_ref().and_then(|row| row.context)
 }
 
 /// The profile that follows, in words: how tools are called, how files are changed, how long a reply may be.
-fn profile(chosen: &Chosen) -> Vec<(&'static str, String)> {
+fn profile(chosen: &ChosenEndpoint) -> Vec<(&'static str, String)> {
     let calls = match chosen.tools {
         ToolCalls::Native => "natively",
         ToolCalls::Text { constrain: true } => "in words, held to a schema where code is not written",
@@ -117,7 +117,7 @@ fn profile(chosen: &Chosen) -> Vec<(&'static str, String)> {
     vec![("tools", calls.to_owned()), ("edits", edits.to_owned()), ("replies", reply), ("waits", waits)]
 }
 
-fn page(chosen: &Chosen, notes: &[String], stream: Stream) -> String {
+fn page(chosen: &ChosenEndpoint, notes: &[String], stream: TerminalStream) -> String {
     let known = &chosen.known;
     let yes = |known: Option<bool>| match known {
         Some(true) => "yes".to_owned(),
@@ -133,7 +133,7 @@ fn page(chosen: &Chosen, notes: &[String], stream: Stream) -> String {
         (Some(window), _) => format!("{window} tokens"),
         (None, _) => format!("not told; {} tokens are assumed", chosen.window()),
     };
-    let mut table = Table::indented(2);
+    let mut table = TextTable::indented(2);
     table.row(["server", &format!("{kind} at {}", chosen.endpoint.base)]);
     table.row(["window", &window]);
     table.row(["native tools", &yes(chosen.row.as_ref().and_then(|row| known.tools().or(row.tools)))]);
@@ -144,7 +144,7 @@ fn page(chosen: &Chosen, notes: &[String], stream: Stream) -> String {
     table.row(["writes", &rate(tested.and_then(|tested| tested.writes_per_second))]);
     table.row(["tried", &tested.map_or("never".to_owned(), |tested| age(tested.at, Timestamp::now()))]);
     let mut text = format!("{}\n{}So it is asked\n", one_line(&chosen.model, 500), table.render(stream));
-    let mut follows = Table::indented(2);
+    let mut follows = TextTable::indented(2);
     for (name, words) in profile(chosen) {
         follows.row([name, &words]);
     }
@@ -164,7 +164,7 @@ fn age(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-fn as_json(chosen: &Chosen, notes: &[String]) -> String {
+fn as_json(chosen: &ChosenEndpoint, notes: &[String]) -> String {
     let profile: serde_json::Map<_, _> =
         profile(chosen).into_iter().map(|(name, words)| (name.to_owned(), json!(words))).collect();
     let whole = json!({

@@ -4,21 +4,22 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use holon_host::{HostError, ModelRules, ModelWish, config, decide_model, modes};
-use holon_model::Chosen;
-use holon_model::catalogue::{Catalogue, DataPolicy, Freshness, Origin};
-use holon_model::choose::Undecided;
+use holon_host::{HostError, ModelPreferences, ModelRules, config, decide_model, modes};
+use holon_model::ChosenEndpoint;
+use holon_model::catalogue::{Catalogue, CatalogueOrigin, DataPolicy, Freshness};
+use holon_model::choose::EndpointUndecided;
 use holon_model::select::{
-    Candidate, Constraints, Intent, ModelPolicy, NoModel, Preference, Rejected, Selection,
+    ModelConstraints, ModelIntent, ModelPolicy, NoModel, Preference, RejectedCandidate, ScoredCandidate,
+    SelectedModel,
 };
 use serde_json::{Value, json};
 
-use super::figures::{Figures, Whose};
-use crate::Done;
-use crate::failure::Failure;
+use super::figures::{ModelFigures, ModelSourceArgs};
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::{Session, variable};
-use crate::show::table::Table;
-use crate::terminal::{Stream, Style};
+use crate::show::table::TextTable;
+use crate::terminal::{TerminalStream, TextStyle};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,16 +41,16 @@ candidates.";
 /// the model alone; the reason goes to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct ModelsSelectArgs {
     /// The mode it is for [default: execute]
     #[arg(long, value_name = "MODE", conflicts_with = "intent")]
     mode: Option<String>,
     /// What the model is for, instead of a mode
     #[arg(long, value_name = "PURPOSE")]
-    intent: Option<Purpose>,
+    intent: Option<IntentName>,
     /// How it is chosen [default: as the configuration says, else auto]
     #[arg(long, value_name = "POLICY")]
-    policy: Option<Policy>,
+    policy: Option<SelectionPolicyName>,
     /// The model that is pinned
     #[arg(long, value_name = "ID")]
     model: Option<String>,
@@ -72,7 +73,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     current: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: ModelSourceArgs,
     /// The folder whose configuration counts [default: the current one]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
@@ -86,7 +87,7 @@ pub(crate) struct Args {
 
 /// What a model is for.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Purpose {
+enum IntentName {
     Code,
     Architect,
     Review,
@@ -98,7 +99,7 @@ enum Purpose {
 /// How a model is chosen.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum Policy {
+enum SelectionPolicyName {
     Auto,
     Pinned,
     Cheapest,
@@ -107,24 +108,24 @@ enum Policy {
 }
 
 /// Chooses as a run in this folder would, and tells.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &ModelsSelectArgs, session: &Session) -> CommandExit {
     args.whose.check()?;
     let places = session.places()?;
     let workspace = session.workspace(args.workspace.as_deref())?;
     let config = config::read(&places, &workspace, &variable)?;
     let (mut rules, mut wish) = match &args.intent {
         Some(purpose) => {
-            let intent = Intent::from(*purpose);
+            let intent = ModelIntent::from(*purpose);
             let rules = ModelRules::of(&config, intent.name());
             let (model, provider, constraints) = (None, None, rules.constraints());
-            (rules, ModelWish { model, provider, intent, constraints, only_told: true })
+            (rules, ModelPreferences { model, provider, intent, constraints, only_told: true })
         }
         None => {
             let catalog = modes::catalog(&places, Some(&workspace))?;
             let mode = args.mode.as_deref().unwrap_or("execute");
             let profile = catalog.resolve(mode).map_err(HostError::from)?;
             let rules = ModelRules::of(&config, config::name_of_mode(&profile.name));
-            let wish = ModelWish { only_told: true, ..ModelWish::of(&profile, &rules) };
+            let wish = ModelPreferences { only_told: true, ..ModelPreferences::of(&profile, &rules) };
             (rules, wish)
         }
     };
@@ -146,20 +147,20 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     }
     let env = move |name: &str| variable(name).filter(|_| policy.is_none() || name != "HOLON_MODEL");
     match decide_model(&wish, &rules, &places, &env) {
-        Ok(chosen) => tell(args, &Told::of(chosen, &wish), session),
-        Err(Undecided::NoModel(no)) => {
+        Ok(chosen) => tell(args, &SelectionReport::of(chosen, &wish), session),
+        Err(EndpointUndecided::NoModel(no)) => {
             if let (NoModel::Rejected { rejected, .. }, true, false) = (&no, args.explain, args.json) {
                 session.terminal.print(refused(rejected, session.terminal.stdout))?;
             }
             Err(no_model(&no))
         }
-        Err(Undecided::Setup(error)) => Err(HostError::from(error).into()),
+        Err(EndpointUndecided::Setup(error)) => Err(HostError::from(error).into()),
     }
 }
 
-impl Args {
+impl ModelsSelectArgs {
     /// Lays the flags over what the configuration says.
-    fn narrow(&self, constraints: &mut Constraints) {
+    fn narrow(&self, constraints: &mut ModelConstraints) {
         constraints.min_context = self.min_context.or(constraints.min_context);
         constraints.max_price = self.max_price.or(constraints.max_price);
         if self.reasoning {
@@ -174,19 +175,19 @@ impl Args {
 }
 
 /// A choice, and what its figures are from.
-struct Told {
-    selection: Selection,
-    figures: Figures,
+struct SelectionReport {
+    selection: SelectedModel,
+    figures: ModelFigures,
 }
 
-impl Told {
-    fn of(chosen: Chosen, wish: &ModelWish<'_>) -> Self {
+impl SelectionReport {
+    fn of(chosen: ChosenEndpoint, wish: &ModelPreferences<'_>) -> Self {
         let provider = chosen.endpoint.name.clone();
         match chosen.choice {
             Some(choice) => {
                 let catalogue =
                     Catalogue { rows: Vec::new(), origin: choice.origin, warning: choice.warning };
-                Self { selection: choice.selection, figures: Figures::new(provider, catalogue) }
+                Self { selection: choice.selection, figures: ModelFigures::new(provider, catalogue) }
             }
             None => {
                 let told = chosen.row.as_ref().and_then(|row| row.context);
@@ -194,22 +195,26 @@ impl Told {
                     Some(window) => format!("a window of {window} tokens"),
                     None => format!("a window that nobody tells, {} tokens are assumed", chosen.window()),
                 };
-                let candidates = vec![Candidate { id: chosen.model.clone(), score: 0, why }];
+                let candidates = vec![ScoredCandidate { id: chosen.model.clone(), score: 0, why }];
                 let (intent, rejected) = (wish.intent, Vec::new());
                 let (model, policy, reason) = (chosen.model, ModelPolicy::Pinned, chosen.why);
-                let selection = Selection { model, intent, policy, reason, candidates, rejected };
+                let selection = SelectedModel { model, intent, policy, reason, candidates, rejected };
                 let local = chosen.endpoint.is_loopback();
                 let catalogue = match local {
-                    true => Catalogue { rows: Vec::new(), origin: Origin::Local, warning: None },
+                    true => Catalogue { rows: Vec::new(), origin: CatalogueOrigin::Local, warning: None },
                     false => Catalogue::of_table(&provider),
                 };
-                Self { selection, figures: Figures::new(provider, catalogue) }
+                Self { selection, figures: ModelFigures::new(provider, catalogue) }
             }
         }
     }
 }
 
-fn tell(args: &Args, Told { selection, figures }: &Told, session: &Session) -> Done {
+fn tell(
+    args: &ModelsSelectArgs,
+    SelectionReport { selection, figures }: &SelectionReport,
+    session: &Session,
+) -> CommandExit {
     let terminal = &session.terminal;
     if let Some(warning) = figures.unfetched(args.whose.refresh)? {
         terminal.say(&format!("warning: {warning}"));
@@ -228,7 +233,7 @@ fn tell(args: &Args, Told { selection, figures }: &Told, session: &Session) -> D
     Ok(ExitCode::SUCCESS)
 }
 
-fn no_model(no: &NoModel) -> Failure {
+fn no_model(no: &NoModel) -> CliFailure {
     let hint = match no {
         NoModel::Nothing => {
             "`holon models list` shows what there is; a server on this machine must be running to be listed"
@@ -238,13 +243,13 @@ fn no_model(no: &NoModel) -> Failure {
             "loosen --max-price, --min-context, --provider or models.* in the configuration; --explain shows each model's reason"
         }
     };
-    Failure::config(no.to_string()).hint(hint)
+    CliFailure::config(no.to_string()).hint(hint)
 }
 
-fn explained(selection: &Selection, stream: Stream) -> String {
-    let mut text = stream.paint(Style::Bold, "Candidates, best first");
+fn explained(selection: &SelectedModel, stream: TerminalStream) -> String {
+    let mut text = stream.paint(TextStyle::Bold, "Candidates, best first");
     text.push('\n');
-    let mut table = Table::indented(2);
+    let mut table = TextTable::indented(2);
     for candidate in &selection.candidates {
         table.row([&candidate.id, &candidate.score.to_string(), &candidate.why]);
     }
@@ -256,15 +261,15 @@ fn explained(selection: &Selection, stream: Stream) -> String {
     text
 }
 
-fn refused(rejected: &[Rejected], stream: Stream) -> String {
-    let mut table = Table::indented(2);
+fn refused(rejected: &[RejectedCandidate], stream: TerminalStream) -> String {
+    let mut table = TextTable::indented(2);
     for one in rejected {
         table.row([&one.id, &one.why]);
     }
-    format!("{}\n{}", stream.paint(Style::Bold, "Not possible"), table.render(stream))
+    format!("{}\n{}", stream.paint(TextStyle::Bold, "Not possible"), table.render(stream))
 }
 
-fn as_json(selection: &Selection, figures: &Figures) -> String {
+fn as_json(selection: &SelectedModel, figures: &ModelFigures) -> String {
     let mut whole = json!(selection);
     if let Value::Object(map) = &mut whole {
         map.extend(figures.as_json());
@@ -290,27 +295,27 @@ fn tokens(text: &str) -> Result<u64, String> {
     count.checked_mul(unit).ok_or_else(wrong)
 }
 
-impl From<Purpose> for Intent {
-    fn from(purpose: Purpose) -> Self {
+impl From<IntentName> for ModelIntent {
+    fn from(purpose: IntentName) -> Self {
         match purpose {
-            Purpose::Code => Self::Code,
-            Purpose::Architect => Self::Architect,
-            Purpose::Review => Self::Review,
-            Purpose::Debug => Self::Debug,
-            Purpose::Ethical => Self::Ethical,
-            Purpose::Orchestrate => Self::Orchestrate,
+            IntentName::Code => Self::Code,
+            IntentName::Architect => Self::Architect,
+            IntentName::Review => Self::Review,
+            IntentName::Debug => Self::Debug,
+            IntentName::Ethical => Self::Ethical,
+            IntentName::Orchestrate => Self::Orchestrate,
         }
     }
 }
 
-impl From<Policy> for ModelPolicy {
-    fn from(policy: Policy) -> Self {
+impl From<SelectionPolicyName> for ModelPolicy {
+    fn from(policy: SelectionPolicyName) -> Self {
         match policy {
-            Policy::Auto => Self::Auto,
-            Policy::Pinned => Self::Pinned,
-            Policy::Cheapest => Self::Cheapest,
-            Policy::Best => Self::Best,
-            Policy::LegacyDefault => Self::LegacyDefault,
+            SelectionPolicyName::Auto => Self::Auto,
+            SelectionPolicyName::Pinned => Self::Pinned,
+            SelectionPolicyName::Cheapest => Self::Cheapest,
+            SelectionPolicyName::Best => Self::Best,
+            SelectionPolicyName::LegacyDefault => Self::LegacyDefault,
         }
     }
 }

@@ -3,28 +3,28 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holon_core::mode::{Catalog, Profile, Source};
+use holon_core::mode::{ModeCatalog, ModeSource, Profile};
 use holon_host::HostError;
 
-use super::{Whose, read};
-use crate::Done;
-use crate::failure::Failure;
+use super::{ModesWorkspaceArgs, read};
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 use crate::show::amount;
-use crate::terminal::{Style, visible};
+use crate::terminal::{TextStyle, visible};
 
 /// Check mode files: those of the workspace and your own, or the ones named
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ModesCheckArgs {
     /// Mode files to check as if they were the project's
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    whose: Whose,
+    whose: ModesWorkspaceArgs,
 }
 
 /// Prints every problem; exit 1 when there is one.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &ModesCheckArgs, session: &Session) -> CommandExit {
     let catalog = match args.files.as_slice() {
         [] => args.whose.catalog(session)?,
         files => named(files)?,
@@ -33,10 +33,14 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let mut problems: Vec<String> = catalog.problems().iter().map(|(_, error)| error.to_string()).collect();
     problems.extend(missing_prompts(&catalog));
     for problem in &problems {
-        terminal.print(format!("{} {}\n", terminal.stdout.paint(Style::Red, "wrong:"), visible(problem)))?;
+        terminal.print(format!(
+            "{} {}\n",
+            terminal.stdout.paint(TextStyle::Red, "wrong:"),
+            visible(problem)
+        ))?;
     }
     if problems.is_empty() {
-        let own = catalog.list().iter().filter(|mode| mode.source != Source::Builtin).count();
+        let own = catalog.list().iter().filter(|mode| mode.source != ModeSource::Builtin).count();
         let built_in = catalog.list().len() - own;
         let counted = amount::count(own as u64, "mode file");
         terminal.print(format!(
@@ -49,8 +53,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
 }
 
 /// Modes whose prompt is not where their file says: they could not be used.
-fn missing_prompts(catalog: &Catalog) -> Vec<String> {
-    let own = catalog.list().into_iter().filter(|mode| mode.source != Source::Builtin);
+fn missing_prompts(catalog: &ModeCatalog) -> Vec<String> {
+    let own = catalog.list().into_iter().filter(|mode| mode.source != ModeSource::Builtin);
     let profiles = own.filter_map(|mode| catalog.resolve(&mode.name).ok());
     let wrong = |profile: Profile| {
         let error = holon_host::modes::prompt_text(&profile).err()?;
@@ -59,11 +63,11 @@ fn missing_prompts(catalog: &Catalog) -> Vec<String> {
     profiles.filter_map(wrong).collect()
 }
 
-fn named(files: &[PathBuf]) -> Result<Catalog, Failure> {
-    let mut catalog = Catalog::builtin().map_err(HostError::from)?;
+fn named(files: &[PathBuf]) -> Result<ModeCatalog, CliFailure> {
+    let mut catalog = ModeCatalog::builtin().map_err(HostError::from)?;
     for path in files {
         // What is wrong is remembered by the catalogue.
-        let _ = catalog.add(Source::Project, &path.to_string_lossy(), &read(path)?);
+        let _ = catalog.add(ModeSource::Project, &path.to_string_lossy(), &read(path)?);
     }
     Ok(catalog)
 }

@@ -4,26 +4,26 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::Whose;
-use crate::Done;
+use super::ModesWorkspaceArgs;
+use crate::CommandExit;
 use crate::session::Session;
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 
 /// List every mode that --mode knows
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ModesListArgs {
     #[command(flatten)]
-    whose: Whose,
+    whose: ModesWorkspaceArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Prints the list.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &ModesListArgs, session: &Session) -> CommandExit {
     let catalog = args.whose.catalog_with_warnings(session)?;
     let terminal = &session.terminal;
-    let mut table = Table::new(["MODE", "WORKSPACE", "PRODUCES", "FROM", "WHAT"]);
+    let mut table = TextTable::new(["MODE", "WORKSPACE", "PRODUCES", "FROM", "WHAT"]);
     let mut rows: Vec<Value> = Vec::new();
     for mode in catalog.list() {
         let (access, required) = match catalog.resolve(&mode.name) {

@@ -10,11 +10,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use holon_core::mode::Catalog;
+use holon_core::mode::ModeCatalog;
 use holon_host::{HostError, modes};
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 use crate::terminal::visible;
 
@@ -26,26 +26,26 @@ const LONGEST: u64 = 4 << 20;
 #[command(
     after_help = "Examples:\n  holon modes list\n  holon modes show plan        what it may do, and who says so\n  holon modes new plan-strict --extends plan"
 )]
-pub(crate) enum Command {
-    List(list::Args),
-    Show(show::Args),
-    New(new::Args),
-    Check(check::Args),
+pub(crate) enum ModesCommand {
+    List(list::ModesListArgs),
+    Show(show::ModesShowArgs),
+    New(new::ModesNewArgs),
+    Check(check::ModesCheckArgs),
 }
 
 /// The workspace whose modes count.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Whose {
+pub(crate) struct ModesWorkspaceArgs {
     /// The folder whose modes count too [default: the current one]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
 }
 
-impl Whose {
+impl ModesWorkspaceArgs {
     /// Every mode that can be named there. A file that is wrong does not hide the others: the catalogue remembers it.
-    fn catalog(&self, session: &Session) -> Result<Catalog, Failure> {
+    fn catalog(&self, session: &Session) -> Result<ModeCatalog, CliFailure> {
         let workspace = session.workspace(self.workspace.as_deref())?;
-        let mut catalog = Catalog::builtin().map_err(HostError::from)?;
+        let mut catalog = ModeCatalog::builtin().map_err(HostError::from)?;
         for (source, folder) in modes::folders(&session.places()?, Some(&workspace)) {
             for path in mode_files(&folder) {
                 let _ = catalog.add(source, &path.to_string_lossy(), &read(&path)?);
@@ -55,7 +55,7 @@ impl Whose {
     }
 
     /// The same, with a warning for each file that was refused.
-    fn catalog_with_warnings(&self, session: &Session) -> Result<Catalog, Failure> {
+    fn catalog_with_warnings(&self, session: &Session) -> Result<ModeCatalog, CliFailure> {
         let catalog = self.catalog(session)?;
         for (_, error) in catalog.refused() {
             session.terminal.say(&format!("warning: {}", visible(&error.to_string())));
@@ -75,19 +75,19 @@ fn mode_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A mode file's text, with just enough of a large one to be told that it is too large.
-fn read(path: &Path) -> Result<String, Failure> {
+fn read(path: &Path) -> Result<String, CliFailure> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(Failure::io("read", path))?;
-    file.take(LONGEST).read_to_end(&mut bytes).map_err(Failure::io("read", path))?;
+    let file = File::open(path).map_err(CliFailure::io("read", path))?;
+    file.take(LONGEST).read_to_end(&mut bytes).map_err(CliFailure::io("read", path))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Carries out one of them.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+pub(crate) fn dispatch(command: ModesCommand, session: &Session) -> CommandExit {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Show(args) => show::run(&args, session),
-        Command::New(args) => new::run(&args, session),
-        Command::Check(args) => check::run(&args, session),
+        ModesCommand::List(args) => list::run(&args, session),
+        ModesCommand::Show(args) => show::run(&args, session),
+        ModesCommand::New(args) => new::run(&args, session),
+        ModesCommand::Check(args) => check::run(&args, session),
     }
 }

@@ -5,26 +5,26 @@ use std::process::ExitCode;
 use holon_host::HostError;
 use serde_json::json;
 
-use super::Whose;
-use crate::Done;
+use super::ModesWorkspaceArgs;
+use crate::CommandExit;
 use crate::session::Session;
 use crate::show::flow;
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 
 /// Show what a mode binds, and where each value comes from
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ModesShowArgs {
     /// The mode, by name or alias
     name: String,
     #[command(flatten)]
-    whose: Whose,
+    whose: ModesWorkspaceArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Prints the resolved profile.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &ModesShowArgs, session: &Session) -> CommandExit {
     let catalog = args.whose.catalog_with_warnings(session)?;
     let terminal = &session.terminal;
     if let Some(found) = holon_flow::builtin::find(&args.name)? {
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         text.push_str(&format!(", extends {}", profile.lineage.join(", which extends ")));
     }
     text.push('\n');
-    let mut table = Table::new(["KEY", "VALUE", "FROM"]);
+    let mut table = TextTable::new(["KEY", "VALUE", "FROM"]);
     for row in profile.rows() {
         table.row([&row.key, &row.value, &row.origin.to_string()]);
     }

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use holon_core::artifact::review::Review;
-use holon_publish::{Output, report};
+use holon_core::artifact::review::ReviewReport;
+use holon_publish::{VerifiedOutput, report};
 
 use super::cleaner;
-use super::source::Source;
-use crate::Done;
-use crate::failure::Failure;
+use super::source::RunSourceArgs;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::{self, Session};
 
 /// Add what a run left to the job summary of GitHub Actions
@@ -21,7 +21,7 @@ use crate::session::{self, Session};
 #[command(after_help = "Example:\n  holon publish summary --from holon-output")]
 pub(crate) struct SummaryArgs {
     #[command(flatten)]
-    source: Source,
+    source: RunSourceArgs,
     /// The file to add to [default: $GITHUB_STEP_SUMMARY]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -32,7 +32,7 @@ pub(crate) struct SummaryArgs {
 #[command(after_help = "Example:\n  holon publish sarif --from holon-output --out review.sarif")]
 pub(crate) struct SarifArgs {
     #[command(flatten)]
-    form: Form,
+    form: PublishFormArgs,
 }
 
 /// Write a review as JUnit XML: findings of medium severity and above are failed tests
@@ -40,7 +40,7 @@ pub(crate) struct SarifArgs {
 #[command(after_help = "Example:\n  holon publish junit --from holon-output --out review.xml")]
 pub(crate) struct JunitArgs {
     #[command(flatten)]
-    form: Form,
+    form: PublishFormArgs,
 }
 
 /// Write everything a run left as one Markdown page, for any other place
@@ -50,14 +50,14 @@ pub(crate) struct JunitArgs {
 #[command(after_help = "Example:\n  holon publish markdown | glab mr note 12 --message \"$(cat)\"")]
 pub(crate) struct MarkdownArgs {
     #[command(flatten)]
-    form: Form,
+    form: PublishFormArgs,
 }
 
 /// A run, and where the result goes.
 #[derive(Debug, clap::Args)]
-struct Form {
+struct PublishFormArgs {
     #[command(flatten)]
-    source: Source,
+    source: RunSourceArgs,
     /// The file to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -66,22 +66,22 @@ struct Form {
     draft_needs_human: bool,
 }
 
-impl Form {
-    fn write(&self, text: &str, session: &Session) -> Done {
+impl PublishFormArgs {
+    fn write(&self, text: &str, session: &Session) -> CommandExit {
         match &self.out {
-            Some(path) => fs::write(path, text).map_err(Failure::io("write", path))?,
+            Some(path) => fs::write(path, text).map_err(CliFailure::io("write", path))?,
             None => session.terminal.deliver(text)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 
     /// The review of a run that may go out.
-    fn review(&self, session: &Session) -> Result<(Output, Review), Failure> {
+    fn review(&self, session: &Session) -> Result<(VerifiedOutput, ReviewReport), CliFailure> {
         let output = self.source.open(session)?;
         output.gate(self.draft_needs_human)?;
-        match output.json::<Review>("review.json")? {
+        match output.json::<ReviewReport>("review.json")? {
             Some(review) => Ok((output, review)),
-            None => Err(Failure::user(
+            None => Err(CliFailure::user(
                 format!("run {} left no valid review.json", output.run()),
                 "a run in review mode does; `holon publish markdown` takes any run",
             )),
@@ -90,11 +90,11 @@ impl Form {
 }
 
 /// Adds to the job summary.
-pub(crate) fn summary(args: &SummaryArgs, session: &Session) -> Done {
+pub(crate) fn summary(args: &SummaryArgs, session: &Session) -> CommandExit {
     let output = args.source.open(session)?;
     let named = args.file.clone().or_else(|| session::variable("GITHUB_STEP_SUMMARY").map(PathBuf::from));
     let Some(file) = named.filter(|path| path != Path::new("")) else {
-        return Err(Failure::user(
+        return Err(CliFailure::user(
             "no file for the summary is named",
             "set GITHUB_STEP_SUMMARY or give --file",
         ));
@@ -109,26 +109,26 @@ pub(crate) fn summary(args: &SummaryArgs, session: &Session) -> Done {
 }
 
 /// Writes SARIF.
-pub(crate) fn sarif(args: &SarifArgs, session: &Session) -> Done {
+pub(crate) fn sarif(args: &SarifArgs, session: &Session) -> CommandExit {
     let (output, review) = args.form.review(session)?;
     let value = report::sarif(&review, output.run(), &cleaner());
-    let text = serde_json::to_string_pretty(&value).map_err(|e| Failure::internal(e.to_string()))?;
+    let text = serde_json::to_string_pretty(&value).map_err(|e| CliFailure::internal(e.to_string()))?;
     args.form.write(&(text + "\n"), session)
 }
 
 /// Writes JUnit.
-pub(crate) fn junit(args: &JunitArgs, session: &Session) -> Done {
+pub(crate) fn junit(args: &JunitArgs, session: &Session) -> CommandExit {
     let (output, review) = args.form.review(session)?;
     args.form.write(&report::junit(&review, output.run(), &cleaner()), session)
 }
 
 /// Writes Markdown; of any run, because the page says how it ended. What is a part of something blocked says nothing of
 /// that, so it is not shown as if it were whole.
-pub(crate) fn markdown(args: &MarkdownArgs, session: &Session) -> Done {
+pub(crate) fn markdown(args: &MarkdownArgs, session: &Session) -> CommandExit {
     let output = args.form.source.open(session)?;
     let decision = output.release(true);
     if decision.held.iter().any(|reason| reason.code().starts_with("whole_")) {
-        return Err(Failure::held(&decision, ""));
+        return Err(CliFailure::held(&decision, ""));
     }
     args.form.write(&report::page(&output, &cleaner())?, session)
 }

@@ -4,23 +4,25 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use holon_attest::{Envelope, Policy, Presented, judge};
+use holon_attest::{AttestationPolicy, DsseEnvelope, PresentedChange, judge};
 use holon_core::digest::sha256;
 use holon_core::ids::TaskId;
 use holon_git::Git;
-use holon_publish::github::{EthicsAs, Options, Part, PolicyVerdict, Report, Tools, publish};
-use holon_publish::review::Verdicts;
-use holon_publish::{Output, Repo, Target};
+use holon_publish::github::{
+    EthicsAs, PublishOptions, PublishPart, PublishPolicyVerdict, PublishReport, PublishTools, publish,
+};
+use holon_publish::review::VerdictReach;
+use holon_publish::{PublishTarget, RepoName, VerifiedOutput};
 
-use super::account::{self, Forge};
-use super::source::Source;
+use super::account::{self, ForgeArgs};
+use super::source::RunSourceArgs;
 use super::tell;
-use crate::Done;
-use crate::command::overrule::{self, Overruling};
+use crate::CommandExit;
+use crate::command::overrule::{self, OverrideArgs};
 use crate::command::{attest, verify};
-use crate::failure::Failure;
+use crate::commander::Commander;
+use crate::failure::CliFailure;
 use crate::session::{self, Session};
-use crate::who::Commander;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,12 +50,12 @@ Exit codes: 0 everything is published, 1 something is not (run it again to go on
 /// check run. Running it again changes nothing, or brings up to date what an earlier run of the same task left.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
+pub(crate) struct PublishGithubArgs {
     /// OWNER/REPO, with #NUMBER for an issue or pull request [default: from GITHUB_REPOSITORY and GITHUB_REF]
     #[arg(value_name = "TARGET")]
     target: Option<String>,
     #[command(flatten)]
-    source: Source,
+    source: RunSourceArgs,
     /// Publish only these
     #[arg(long, value_name = "PART", value_delimiter = ',', help_heading = "What")]
     only: Vec<PartName>,
@@ -102,9 +104,9 @@ pub(crate) struct Args {
     draft: bool,
 
     #[command(flatten)]
-    overruling: Overruling,
+    overruling: OverrideArgs,
     #[command(flatten)]
-    forge: Forge,
+    forge: ForgeArgs,
     /// Print the exact calls and bodies, and change nothing
     #[arg(long, help_heading = "How")]
     dry_run: bool,
@@ -128,7 +130,7 @@ enum PartName {
     Summary,
 }
 
-impl From<PartName> for Part {
+impl From<PartName> for PublishPart {
     fn from(name: PartName) -> Self {
         match name {
             PartName::Pull => Self::Pull,
@@ -163,7 +165,7 @@ enum EthicsName {
 }
 
 /// Publishes a run and tells what came of it.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &PublishGithubArgs, session: &Session) -> CommandExit {
     let output = args.source.open(session)?;
     let mut options = options(args)?;
     options.statement = attest::about(&output)?;
@@ -178,37 +180,38 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
 /// What a policy says about an output; without a statement about it, no policy is satisfied.
 fn verdict(
     name: &str,
-    policy: &Policy,
+    policy: &AttestationPolicy,
     statement: Option<&str>,
-    output: &Output,
-) -> Result<PolicyVerdict, Failure> {
+    output: &VerifiedOutput,
+) -> Result<PublishPolicyVerdict, CliFailure> {
     // A path tells others about this machine, and nothing about the policy.
     let shown =
         Path::new(name).file_name().map_or(name.to_owned(), |file| file.to_string_lossy().into_owned());
-    let mut said = PolicyVerdict { policy: shown, ..PolicyVerdict::default() };
+    let mut said = PublishPolicyVerdict { policy: shown, ..PublishPolicyVerdict::default() };
     let Some(statement) = statement else {
         said.against.push("there is no signed statement about this change".into());
         return Ok(said);
     };
-    let presented = Presented { patch_sha256: output.bytes("diff.patch").map(sha256), base_commit: None };
-    let (signed_by, against) = judge(&Envelope::parse(statement.as_bytes())?, policy, &presented)?;
+    let presented =
+        PresentedChange { patch_sha256: output.bytes("diff.patch").map(sha256), base_commit: None };
+    let (signed_by, against) = judge(&DsseEnvelope::parse(statement.as_bytes())?, policy, &presented)?;
     said.signed_by = signed_by;
     said.against = against.into_iter().map(|rule| rule.sentence).collect();
     Ok(said)
 }
 
-fn finish(report: &Report, json: bool, session: &Session) -> Done {
+fn finish(report: &PublishReport, json: bool, session: &Session) -> CommandExit {
     let text = if json { tell::json(report)? } else { tell::text(report, session.terminal.stdout) };
     session.terminal.print(text)?;
     Ok(if report.failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn options(args: &Args) -> Result<Options, Failure> {
-    let mut options = Options::new(target(args.target.as_deref())?);
-    options.only = args.only.iter().map(|name| Part::from(*name)).collect();
+fn options(args: &PublishGithubArgs) -> Result<PublishOptions, CliFailure> {
+    let mut options = PublishOptions::new(target(args.target.as_deref())?);
+    options.only = args.only.iter().map(|name| PublishPart::from(*name)).collect();
     options.task.clone_from(&args.task);
     options.base.clone_from(&args.base);
-    options.push_to = args.push_to.as_deref().map(str::parse::<Repo>).transpose()?;
+    options.push_to = args.push_to.as_deref().map(str::parse::<RepoName>).transpose()?;
     options.into_pull = args.into_pull;
     options.title.clone_from(&args.title);
     options.author = args.author.as_deref().map(author).transpose()?;
@@ -217,9 +220,9 @@ fn options(args: &Args) -> Result<Options, Failure> {
     options.draft = args.draft;
     options.limit = args.max_findings;
     options.verdicts = match args.verdict {
-        VerdictName::Comment => Verdicts::Comment,
-        VerdictName::Block => Verdicts::Block,
-        VerdictName::All => Verdicts::All,
+        VerdictName::Comment => VerdictReach::Comment,
+        VerdictName::Block => VerdictReach::Block,
+        VerdictName::All => VerdictReach::All,
     };
     options.ethics = match args.ethics {
         EthicsName::Auto => EthicsAs::Auto,
@@ -231,21 +234,21 @@ fn options(args: &Args) -> Result<Options, Failure> {
 }
 
 /// The target: given, or what GitHub Actions says.
-pub(crate) fn target(given: Option<&str>) -> Result<Target, Failure> {
+pub(crate) fn target(given: Option<&str>) -> Result<PublishTarget, CliFailure> {
     if let Some(text) = given {
         return Ok(text.parse()?);
     }
     let variable = |name: &str| session::variable(name).and_then(|value| value.into_string().ok());
     let Some(repo) = variable("GITHUB_REPOSITORY").filter(|name| !name.is_empty()) else {
-        return Err(Failure::user("no repository is named", "name it as OWNER/REPO or OWNER/REPO#NUMBER"));
+        return Err(CliFailure::user("no repository is named", "name it as OWNER/REPO or OWNER/REPO#NUMBER"));
     };
     let number = variable("GITHUB_REF")
         .and_then(|name| name.strip_prefix("refs/pull/")?.split('/').next()?.parse().ok());
-    Ok(Target { repo: repo.parse()?, number })
+    Ok(PublishTarget { repo: repo.parse()?, number })
 }
 
 /// `Name <email>`.
-fn author(text: &str) -> Result<(String, String), Failure> {
+fn author(text: &str) -> Result<(String, String), CliFailure> {
     let parts = text.strip_suffix('>').and_then(|text| text.split_once('<'));
     match parts.map(|(name, email)| (name.trim(), email.trim())) {
         Some((name, email))
@@ -253,17 +256,17 @@ fn author(text: &str) -> Result<(String, String), Failure> {
         {
             Ok((name.to_owned(), email.to_owned()))
         }
-        _ => Err(Failure::user(format!("`{text}` is no author"), "write it as \"Name <email>\"")),
+        _ => Err(CliFailure::user(format!("`{text}` is no author"), "write it as \"Name <email>\"")),
     }
 }
 
 /// What `holon run --publish` and its relatives ask for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wish {
+pub(crate) struct PublishFlags {
     /// OWNER/REPO or OWNER/REPO#NUMBER; from the environment when not given.
     pub(crate) target: Option<String>,
     /// Only these parts; empty for everything the run left.
-    pub(crate) only: Vec<Part>,
+    pub(crate) only: Vec<PublishPart>,
     /// Publish what needs a person, as a draft.
     pub(crate) draft_needs_human: bool,
     /// The name of the work.
@@ -273,35 +276,35 @@ pub(crate) struct Wish {
 }
 
 /// Publishes what a run has just left; the exit code is that of `holon publish github`.
-pub(crate) fn publish_after(output: &Path, wish: &Wish, session: &Session) -> Done {
-    let output = Output::open(output, None)?;
-    let mut options = Options::new(target(wish.target.as_deref())?);
+pub(crate) fn publish_after(output: &Path, wish: &PublishFlags, session: &Session) -> CommandExit {
+    let output = VerifiedOutput::open(output, None)?;
+    let mut options = PublishOptions::new(target(wish.target.as_deref())?);
     options.only.clone_from(&wish.only);
     options.draft_needs_human = wish.draft_needs_human;
     options.task.clone_from(&wish.task);
-    let report = carry_out(output, options, (&Forge::default(), &Overruling::default()), session)?;
+    let report = carry_out(output, options, (&ForgeArgs::default(), &OverrideArgs::default()), session)?;
     finish(&report, wish.json, session)
 }
 
 /// Publishes what the release gate lets out.
 fn carry_out(
-    output: Output,
-    mut options: Options,
-    (forge, overruling): (&Forge, &Overruling),
+    output: VerifiedOutput,
+    mut options: PublishOptions,
+    (forge, overruling): (&ForgeArgs, &OverrideArgs),
     session: &Session,
-) -> Result<Report, Failure> {
+) -> Result<PublishReport, CliFailure> {
     // Refused before anything is asked of anyone.
     let output = &let_out(output, &options, overruling, session)?;
     let mut connection = account::connect(forge, &options.target.repo, true)?;
     options.own = connection.own;
-    let git = Git::find().map_err(holon_publish::Error::from)?;
+    let git = Git::find().map_err(holon_publish::PublishError::from)?;
     let temp = tempfile::Builder::new()
         .prefix("holon-publish-")
         .tempdir()
-        .map_err(|e| Failure::config(format!("cannot make a temporary folder: {e}")))?;
+        .map_err(|e| CliFailure::config(format!("cannot make a temporary folder: {e}")))?;
     let mut secrets = session::secrets();
     secrets.extend(connection.token.as_ref().map(|token| ("token".to_owned(), token.reveal().to_owned())));
-    let mut tools = Tools {
+    let mut tools = PublishTools {
         api: &mut connection.api,
         reach: &connection.reach,
         token: connection.token.clone(),
@@ -323,14 +326,14 @@ fn carry_out(
 /// The output, if it may leave; with the word of the person who says that it may all the same, which is in the audit log
 /// by then.
 fn let_out(
-    output: Output,
-    options: &Options,
-    overruling: &Overruling,
+    output: VerifiedOutput,
+    options: &PublishOptions,
+    overruling: &OverrideArgs,
     session: &Session,
-) -> Result<Output, Failure> {
+) -> Result<VerifiedOutput, CliFailure> {
     let decision = output.release(options.draft_needs_human);
     if !decision.is_released() && !decision.can_be_overridden() {
-        return Err(holon_publish::Error::Held(Box::new(decision)).into());
+        return Err(holon_publish::PublishError::Held(Box::new(decision)).into());
     }
     let Some(word) = overruling.word(&decision, "holon publish github …", session)? else {
         return Ok(output);

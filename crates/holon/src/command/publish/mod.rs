@@ -10,20 +10,20 @@ use clap::Subcommand;
 use holon_core::redact::Redactor;
 use holon_publish::text::Cleaner;
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::{self, Session};
 
-pub(crate) use account::{Forge, connect};
-pub(crate) use github::{Wish, publish_after, target};
+pub(crate) use account::{ForgeArgs, connect};
+pub(crate) use github::{PublishFlags, publish_after, target};
 
 /// Bring a finished run to GitHub, code scanning, test reports or any place that shows Markdown
 ///
 /// What a run left is checked against its manifest first. The agent never holds a token: publishing is a step of its own,
 /// and doing it twice changes nothing.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Github(Box<github::Args>),
+pub(crate) enum PublishCommand {
+    Github(Box<github::PublishGithubArgs>),
     Summary(forms::SummaryArgs),
     Sarif(forms::SarifArgs),
     Junit(forms::JunitArgs),
@@ -31,21 +31,21 @@ pub(crate) enum Command {
 }
 
 /// Carries out one of them.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+pub(crate) fn dispatch(command: PublishCommand, session: &Session) -> CommandExit {
     match command {
-        Command::Github(args) => github::run(&args, session),
-        Command::Summary(args) => forms::summary(&args, session),
-        Command::Sarif(args) => forms::sarif(&args, session),
-        Command::Junit(args) => forms::junit(&args, session),
-        Command::Markdown(args) => forms::markdown(&args, session),
+        PublishCommand::Github(args) => github::run(&args, session),
+        PublishCommand::Summary(args) => forms::summary(&args, session),
+        PublishCommand::Sarif(args) => forms::sarif(&args, session),
+        PublishCommand::Junit(args) => forms::junit(&args, session),
+        PublishCommand::Markdown(args) => forms::markdown(&args, session),
     }
 }
 
-impl From<holon_publish::Error> for Failure {
-    fn from(error: holon_publish::Error) -> Self {
+impl From<holon_publish::PublishError> for CliFailure {
+    fn from(error: holon_publish::PublishError) -> Self {
         let message = error.to_string();
         let hint = error.hint();
-        if let holon_publish::Error::Held(decision) = &error {
+        if let holon_publish::PublishError::Held(decision) = &error {
             return Self::held(decision, "").hint(hint.unwrap_or_default());
         }
         match (error.is_usage(), hint) {

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use holon_publish::Output;
+use holon_publish::VerifiedOutput;
 
 use crate::command::runs;
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 use crate::session::Session;
 
 /// The finished run.
 #[derive(Debug, clap::Args)]
-pub(super) struct Source {
+pub(super) struct RunSourceArgs {
     /// The run: its id, the beginning or end of it, or `last` [default: last]
     #[arg(long, value_name = "RUN", conflicts_with = "from", help_heading = "Which run")]
     run: Option<String>,
@@ -25,9 +25,9 @@ pub(super) struct Source {
     manifest_sha256: Option<String>,
 }
 
-impl Source {
+impl RunSourceArgs {
     /// Opens the output after checking every digest in it.
-    pub(super) fn open(&self, session: &Session) -> Result<Output, Failure> {
+    pub(super) fn open(&self, session: &Session) -> Result<VerifiedOutput, CliFailure> {
         let folder = match &self.from {
             Some(folder) => folder.clone(),
             None => {
@@ -35,6 +35,6 @@ impl Source {
                 runs::find(&store, self.run.as_deref().unwrap_or("last"))?.output()
             }
         };
-        Ok(Output::open(&folder, self.manifest_sha256.as_deref())?)
+        Ok(VerifiedOutput::open(&folder, self.manifest_sha256.as_deref())?)
     }
 }

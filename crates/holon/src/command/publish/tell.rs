@@ -1,19 +1,19 @@
 //! What publishing did, in words.
 
-use holon_publish::github::{Outcome, PartReport, Report};
+use holon_publish::github::{PartReport, PublishOutcome, PublishReport};
 
-use crate::failure::Failure;
-use crate::terminal::{Stream, Style, visible};
+use crate::failure::CliFailure;
+use crate::terminal::{TerminalStream, TextStyle, visible};
 
 /// The report as JSON.
-pub(super) fn json(report: &Report) -> Result<String, Failure> {
+pub(super) fn json(report: &PublishReport) -> Result<String, CliFailure> {
     let text =
-        serde_json::to_string_pretty(report).map_err(|e| Failure::internal(format!("the report: {e}")))?;
+        serde_json::to_string_pretty(report).map_err(|e| CliFailure::internal(format!("the report: {e}")))?;
     Ok(text + "\n")
 }
 
 /// The report for people.
-pub(super) fn text(report: &Report, stream: Stream) -> String {
+pub(super) fn text(report: &PublishReport, stream: TerminalStream) -> String {
     let would = if report.dry_run { " (dry run: nothing was changed)" } else { "" };
     let mut out = format!("run {} to {}{would}\n", report.run, visible(&report.target));
     for part in &report.parts {
@@ -25,13 +25,13 @@ pub(super) fn text(report: &Report, stream: Stream) -> String {
     out
 }
 
-fn one(part: &PartReport, dry_run: bool, stream: Stream) -> String {
+fn one(part: &PartReport, dry_run: bool, stream: TerminalStream) -> String {
     let (style, word) = match part.result {
-        Outcome::Published => (Style::Green, "published"),
-        Outcome::Unchanged => (Style::Dim, "already there"),
-        Outcome::Planned => (Style::Cyan, "would be published"),
-        Outcome::Skipped => (Style::Dim, "skipped"),
-        Outcome::Failed => (Style::Red, "failed"),
+        PublishOutcome::Published => (TextStyle::Green, "published"),
+        PublishOutcome::Unchanged => (TextStyle::Dim, "already there"),
+        PublishOutcome::Planned => (TextStyle::Cyan, "would be published"),
+        PublishOutcome::Skipped => (TextStyle::Dim, "skipped"),
+        PublishOutcome::Failed => (TextStyle::Red, "failed"),
     };
     let url = part.url.as_deref().map(|url| format!("  {}", visible(url))).unwrap_or_default();
     let mut out = format!("{}: {}{url}\n", part.part, stream.paint(style, word));
@@ -53,12 +53,12 @@ fn one(part: &PartReport, dry_run: bool, stream: Stream) -> String {
     if let Some(error) = &part.error {
         out.push_str(&format!(
             "  {} {}\n",
-            stream.paint(Style::Red, "error:"),
+            stream.paint(TextStyle::Red, "error:"),
             visible(error).replace('\n', "\n  ")
         ));
     }
     if let Some(hint) = &part.hint {
-        out.push_str(&format!("  {} {}\n", stream.paint(Style::Cyan, "hint:"), visible(hint)));
+        out.push_str(&format!("  {} {}\n", stream.paint(TextStyle::Cyan, "hint:"), visible(hint)));
     }
     out
 }

@@ -7,48 +7,48 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use holon_core::event::{Body, Event, Sink};
+use holon_core::event::{EventBody, EventSink, RunEvent};
 use holon_core::spec;
-use holon_flow::gate::Nobody;
-use holon_flow::{Conductor, Definition, FlowError, GateMode, Gatekeeper, Order};
-use holon_host::{Cancel, Finished, RunRequest};
+use holon_flow::gate::UnattendedGates;
+use holon_flow::{Conductor, FlowDefinition, FlowError, FlowOrder, GateMode, Gatekeeper};
+use holon_host::{FinishedRun, ModelCancel, RunRequest};
 use serde_json::{Value, json};
 
-use super::flags::Gate;
-use super::gatekeeper::AtTerminal;
-use super::{Args, host_with};
-use crate::Done;
-use crate::cli::{self, Asked, Command};
-use crate::failure::Failure;
+use super::flags::GateFlag;
+use super::gatekeeper::TerminalGatekeeper;
+use super::{RunArgs, host_with};
+use crate::CommandExit;
+use crate::cli::{self, CliCommand, ParsedCommandLine};
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::show::progress::Progress;
+use crate::show::progress::RunProgress;
 use crate::show::{flow, plan};
 use crate::stop;
-use crate::terminal::{Style, Terminal};
+use crate::terminal::{Terminal, TextStyle};
 
 /// Whether flags or spec ask for a goal to be split.
-pub(super) fn is_orchestration(args: &Args) -> bool {
+pub(super) fn is_orchestration(args: &RunArgs) -> bool {
     mode_of(args).is_some_and(|mode| mode == "orchestrate")
 }
 
 /// What has no assessment has none to overrule.
-pub(super) fn refuse_override(args: &Args) -> Result<(), Failure> {
+pub(super) fn refuse_override(args: &RunArgs) -> Result<(), CliFailure> {
     if args.override_ethics.is_none() {
         return Ok(());
     }
-    Err(Failure::user(
+    Err(CliFailure::user(
         "--override-ethics is for orchestrations",
         "leave it out; nothing here has an assessment that could block it",
     ))
 }
 
 /// The mode that flags or spec ask for.
-fn mode_of(args: &Args) -> Option<String> {
+fn mode_of(args: &RunArgs) -> Option<String> {
     args.mode.clone().or_else(|| spec_of(args)?.constraints.mode)
 }
 
 /// The folder that flags or spec name, or the current one.
-pub(super) fn workspace_of(args: &Args, base: &Path) -> PathBuf {
+pub(super) fn workspace_of(args: &RunArgs, base: &Path) -> PathBuf {
     let named = || {
         let folder = args.spec.as_deref()?.parent()?;
         Some(folder.join(spec_of(args)?.context.workspace?))
@@ -58,18 +58,18 @@ pub(super) fn workspace_of(args: &Args, base: &Path) -> PathBuf {
 }
 
 /// The spec, if it can be read; what is wrong with it is said by the run itself.
-fn spec_of(args: &Args) -> Option<spec::Spec> {
+fn spec_of(args: &RunArgs) -> Option<spec::Spec> {
     let path = args.spec.as_deref()?;
     let text = holon_host::modes::read_named(path, "--spec").ok()?;
     Some(spec::parse(&text, &path.to_string_lossy()).ok()?.0)
 }
 
 /// The flow that flags or spec ask for, if it is one.
-pub(super) fn asked_for(args: &Args) -> Result<Option<Definition>, Failure> {
+pub(super) fn asked_for(args: &RunArgs) -> Result<Option<FlowDefinition>, CliFailure> {
     let found = mode_of(args).map(|mode| holon_flow::builtin::find(&mode)).transpose()?.flatten();
     if found.is_none() && args.gate.is_some() {
         let names: Vec<String> = holon_flow::builtin::all()?.into_iter().map(|flow| flow.name).collect();
-        return Err(Failure::user(
+        return Err(CliFailure::user(
             "--gate is for modes of several steps",
             format!("these are: {}", names.join(", ")),
         ));
@@ -78,10 +78,10 @@ pub(super) fn asked_for(args: &Args) -> Result<Option<Definition>, Failure> {
 }
 
 /// Starts a flow, or says what it would be.
-pub(super) fn start(definition: &Definition, args: Args, session: &Session) -> Done {
+pub(super) fn start(definition: &FlowDefinition, args: RunArgs, session: &Session) -> CommandExit {
     let base = current_folder()?;
     let saved = saved(&base);
-    let way = Way::of(&args, None, session)?;
+    let way = FlowShowOptions::of(&args, None, session)?;
     let (dry_run, json) = (args.dry_run, args.json);
     let publish = args.publish.clone();
     let request = RunRequest::from(args);
@@ -97,7 +97,7 @@ pub(super) fn start(definition: &Definition, args: Args, session: &Session) -> D
 }
 
 /// Goes on with a flow, or with a single run.
-pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
+pub(super) fn resume(name: &str, args: &RunArgs, session: &Session) -> CommandExit {
     let store = session.store(args.workspace.as_deref())?;
     let folder = store.find(name)?;
     if let Some(state) = holon_flow::orchestrate::load(&folder)? {
@@ -110,7 +110,7 @@ pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
     };
     let (words, base) = restored(&state.asked).ok_or_else(lost)?;
     let before = whole(&words, as_run(words.clone(), session)?)?;
-    let way = Way::of(args, before.gate, session)?;
+    let way = FlowShowOptions::of(args, before.gate, session)?;
     let mut request = RunRequest::from(before);
     request.apply |= args.apply;
     let message = args.message.clone();
@@ -122,7 +122,7 @@ pub(super) fn resume(name: &str, args: &Args, session: &Session) -> Done {
 }
 
 /// What was asked when an orchestration was started, with what this command adds.
-fn before(asked: &Value, args: &Args, session: &Session) -> Result<(RunRequest, PathBuf), Failure> {
+fn before(asked: &Value, args: &RunArgs, session: &Session) -> Result<(RunRequest, PathBuf), CliFailure> {
     let (words, base) = restored(asked).ok_or_else(lost)?;
     let mut request = RunRequest::from(whole(&words, as_run(words.clone(), session)?)?);
     request.apply |= args.apply;
@@ -133,14 +133,14 @@ fn before(asked: &Value, args: &Args, session: &Session) -> Result<(RunRequest, 
 
 /// Refuses a command line that held a credential anywhere but in the goal: it was not written down, and what stands for it
 /// would be taken for a value.
-fn whole(words: &[OsString], run: Args) -> Result<Args, Failure> {
+fn whole(words: &[OsString], run: RunArgs) -> Result<RunArgs, CliFailure> {
     let goal = run.goal().unwrap_or_default();
     let lost = |word: &OsString| {
         word.to_str().is_some_and(|word| word.contains("[redacted:") && !word.ends_with(goal))
     };
     match words.iter().any(lost) {
         false => Ok(run),
-        true => Err(Failure::from(FlowError::resume(
+        true => Err(CliFailure::from(FlowError::resume(
             "its command line held a credential, which was not written down",
             "start it anew with the same flags",
         ))),
@@ -148,56 +148,56 @@ fn whole(words: &[OsString], run: Args) -> Result<Args, Failure> {
 }
 
 /// A command line of before as the run it became.
-fn as_run(words: Vec<OsString>, session: &Session) -> Result<Args, Failure> {
+fn as_run(words: Vec<OsString>, session: &Session) -> Result<RunArgs, CliFailure> {
     match cli::parse(words, session)? {
-        Asked::Command(Command::Run(before)) => Ok(*before),
-        Asked::Command(Command::Improve(args)) => crate::command::improve::as_run(*args),
+        ParsedCommandLine::Command(CliCommand::Run(before)) => Ok(*before),
+        ParsedCommandLine::Command(CliCommand::Improve(args)) => crate::command::improve::as_run(*args),
         _ => Err(lost()),
     }
 }
 
-fn lost() -> Failure {
-    Failure::from(FlowError::resume(
+fn lost() -> CliFailure {
+    CliFailure::from(FlowError::resume(
         "how the flow was started is not in its state",
         "start it anew with the same flags",
     ))
 }
 
 /// An unknown mode may be a mistyped flow.
-pub(super) fn with_flows(error: FlowError) -> Failure {
+pub(super) fn with_flows(error: FlowError) -> CliFailure {
     match error {
         FlowError::Host(error) => flow::with_flows(error).into(),
         other => other.into(),
     }
 }
 
-fn with_conductor(session: &Session, work: impl FnOnce(&Conductor<'_>) -> Done) -> Done {
+fn with_conductor(session: &Session, work: impl FnOnce(&Conductor<'_>) -> CommandExit) -> CommandExit {
     let configuration = session.configuration()?;
     let host = |places| host_with(places, Arc::clone(&configuration));
     work(&Conductor { places: session.places()?, host: &host })
 }
 
 /// How this time's flow is carried out and shown.
-struct Way {
+struct FlowShowOptions {
     gates: GateMode,
     json: bool,
     quiet: bool,
 }
 
-impl Way {
+impl FlowShowOptions {
     /// `before` is the rule the flow was started with.
-    fn of(args: &Args, before: Option<Gate>, session: &Session) -> Result<Self, Failure> {
+    fn of(args: &RunArgs, before: Option<GateFlag>, session: &Session) -> Result<Self, CliFailure> {
         // A person can be asked when one can read and write here, and nothing else is promised on the streams.
         let person = std::io::stdin().is_terminal() && session.terminal.stderr.tty && !args.json;
         let gates = match (args.gate, before) {
-            (Some(Gate::Ask), _) if !person => {
-                return Err(Failure::user(
+            (Some(GateFlag::Ask), _) if !person => {
+                return Err(CliFailure::user(
                     "--gate ask needs a terminal to ask at",
                     "use --gate stop and go on later with --resume, or --gate auto",
                 ));
             }
             (Some(gate), _) => rule(gate),
-            (None, Some(gate)) if gate != Gate::Ask || person => rule(gate),
+            (None, Some(gate)) if gate != GateFlag::Ask || person => rule(gate),
             (None, _) if person => GateMode::Ask,
             (None, _) => GateMode::Stop,
         };
@@ -209,43 +209,44 @@ impl Way {
         request: RunRequest,
         base: PathBuf,
         session: &Session,
-        work: impl FnOnce(Order<'_>) -> Result<Finished, FlowError>,
-    ) -> Result<Finished, Failure> {
+        work: impl FnOnce(FlowOrder<'_>) -> Result<FinishedRun, FlowError>,
+    ) -> Result<FinishedRun, CliFailure> {
         let terminal = &session.terminal;
-        let cancel: Cancel = stop::on_signals()?;
-        let mut view = View { terminal, json: self.json, quiet: self.quiet, progress: None };
-        let mut nobody = Nobody;
-        let mut person = AtTerminal { terminal, cancel: &cancel };
+        let cancel: ModelCancel = stop::on_signals()?;
+        let mut view = FlowEventView { terminal, json: self.json, quiet: self.quiet, progress: None };
+        let mut nobody = UnattendedGates;
+        let mut person = TerminalGatekeeper { terminal, cancel: &cancel };
         let gatekeeper: &mut dyn Gatekeeper =
             if self.gates == GateMode::Ask { &mut person } else { &mut nobody };
-        let order = Order { request, base, gates: self.gates, gatekeeper, sink: &mut view, cancel: &cancel };
+        let order =
+            FlowOrder { request, base, gates: self.gates, gatekeeper, sink: &mut view, cancel: &cancel };
         let finished = work(order);
         drop(view);
         finished.map_err(with_flows)
     }
 }
 
-fn rule(gate: Gate) -> GateMode {
+fn rule(gate: GateFlag) -> GateMode {
     match gate {
-        Gate::Ask => GateMode::Ask,
-        Gate::Auto => GateMode::Auto,
-        Gate::Stop => GateMode::Stop,
+        GateFlag::Ask => GateMode::Ask,
+        GateFlag::Auto => GateMode::Auto,
+        GateFlag::Stop => GateMode::Stop,
     }
 }
 
 /// Shows the events of a flow and its steps; at a gate the status line makes room for the question.
-struct View<'a> {
+struct FlowEventView<'a> {
     terminal: &'a Terminal,
     json: bool,
     quiet: bool,
-    progress: Option<Progress>,
+    progress: Option<RunProgress>,
 }
 
-impl Sink for View<'_> {
-    fn emit(&mut self, event: &Event) {
-        let fresh = || Progress::new(self.terminal, self.json, self.quiet);
+impl EventSink for FlowEventView<'_> {
+    fn emit(&mut self, event: &RunEvent) {
+        let fresh = || RunProgress::new(self.terminal, self.json, self.quiet);
         self.progress.get_or_insert_with(fresh).emit(event);
-        if matches!(event.body, Body::GateReached { .. }) {
+        if matches!(event.body, EventBody::GateReached { .. }) {
             self.progress = None;
         }
     }
@@ -253,12 +254,12 @@ impl Sink for View<'_> {
 
 fn say_plan(
     conductor: &Conductor<'_>,
-    definition: &Definition,
+    definition: &FlowDefinition,
     request: RunRequest,
     base: &Path,
     json: bool,
     session: &Session,
-) -> Done {
+) -> CommandExit {
     let terminal = &session.terminal;
     let plans = conductor.plan(definition, request, base)?;
     let text = if json {
@@ -271,7 +272,7 @@ fn say_plan(
     } else {
         let mut text = flow::definition(definition, terminal.stdout);
         for (name, planned) in &plans {
-            let head = terminal.stdout.paint(Style::Bold, &format!("step {name}"));
+            let head = terminal.stdout.paint(TextStyle::Bold, &format!("step {name}"));
             text.push_str(&format!("\n{head}\n{}", plan::text(planned, terminal.stdout)?));
         }
         text
@@ -280,8 +281,8 @@ fn say_plan(
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn current_folder() -> Result<PathBuf, Failure> {
-    std::env::current_dir().map_err(Failure::io("find", Path::new(".")))
+pub(super) fn current_folder() -> Result<PathBuf, CliFailure> {
+    std::env::current_dir().map_err(CliFailure::io("find", Path::new(".")))
 }
 
 /// The command line as it was given, and where: enough to make the same request again.

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use holon_core::Span;
-use holon_core::mode::Network;
-use holon_core::spec::Supervision;
+use holon_core::HumanDuration;
+use holon_core::mode::NetworkReach;
+use holon_core::spec::SpecSupervision;
 use holon_host::RunRequest;
-use holon_sandbox::fallback::Choice;
-use holon_sandbox::snapshot::StrategyChoice;
+use holon_sandbox::fallback::SandboxChoice;
+use holon_sandbox::snapshot::SnapshotStrategyChoice;
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -39,7 +39,7 @@ Exit codes: 0 success, 1 failure, 2 needs a person, 64 the command line is wrong
 // what they say.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-pub(crate) struct Args {
+pub(crate) struct RunArgs {
     /// What the agent may do: execute, plan, review, … (`holon modes list`) [default: execute]
     #[arg(long, value_name = "NAME", help_heading = "What to do")]
     pub(super) mode: Option<String>,
@@ -80,7 +80,7 @@ pub(crate) struct Args {
     mcp: Vec<String>,
     /// How closely the agent is watched; a lost one is advised, taken over or stopped [default: adaptive]
     #[arg(long, value_name = "LEVEL", help_heading = "Who does it")]
-    supervisor: Option<Level>,
+    supervisor: Option<SupervisorFlag>,
     /// Let the supervisor decide and log without acting
     #[arg(long, help_heading = "Who does it")]
     shadow: bool,
@@ -100,17 +100,17 @@ pub(crate) struct Args {
         value_name = "KIND",
         default_value = "auto",
         hide_default_value = true,
-        help_heading = "Walls"
+        help_heading = "Sandbox"
     )]
-    sandbox: Walls,
+    sandbox: SandboxFlag,
     /// Required with --sandbox none: the agent can then change anything you can
-    #[arg(long, help_heading = "Walls")]
+    #[arg(long, help_heading = "Sandbox")]
     i_accept_no_isolation: bool,
     /// What the agent can reach; read-only modes refuse the host's network
-    #[arg(long, value_name = "KIND", help_heading = "Walls")]
-    network: Option<Reach>,
+    #[arg(long, value_name = "KIND", help_heading = "Sandbox")]
+    network: Option<NetworkFlag>,
     /// Let a mode that throws its changes away (debug) deliver them as a patch
-    #[arg(long, help_heading = "Walls")]
+    #[arg(long, help_heading = "Sandbox")]
     allow_writes: bool,
     /// How the agent's copy of the workspace is made
     #[arg(
@@ -118,25 +118,25 @@ pub(crate) struct Args {
         value_name = "KIND",
         default_value = "auto",
         hide_default_value = true,
-        help_heading = "Walls"
+        help_heading = "Sandbox"
     )]
-    snapshot: Copying,
+    snapshot: SnapshotFlag,
     /// How much of the workspace is proved unchanged afterwards
     #[arg(
         long,
         value_name = "EXTENT",
         default_value = "touched",
         hide_default_value = true,
-        help_heading = "Walls"
+        help_heading = "Sandbox"
     )]
-    verify: Extent,
+    verify: VerifyFlag,
 
     /// End the agent after this time, such as 20m or 1h30m
     #[arg(long, value_name = "DURATION", help_heading = "Limits")]
-    timeout: Option<Span>,
+    timeout: Option<HumanDuration>,
     /// End it when it shows no sign of life for this long
     #[arg(long, value_name = "DURATION", help_heading = "Limits")]
-    idle_timeout: Option<Span>,
+    idle_timeout: Option<HumanDuration>,
     /// Most it may print or leave as artifacts, in MiB, such as 64 or 1G
     #[arg(long, value_name = "SIZE", value_parser = megabytes, help_heading = "Limits")]
     max_output: Option<u64>,
@@ -150,7 +150,7 @@ pub(crate) struct Args {
 
     /// How gates between the steps of a flow are decided [default: ask on a terminal, else stop]
     #[arg(long, value_name = "HOW", help_heading = "Flows")]
-    pub(super) gate: Option<Gate>,
+    pub(super) gate: Option<GateFlag>,
     /// Go on with a flow or a run of the native agent that was stopped, cut short or killed; nothing finished is done again
     #[arg(
         long,
@@ -210,7 +210,7 @@ pub(crate) struct Args {
 
 /// Values of --sandbox.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Walls {
+enum SandboxFlag {
     /// The strongest that works
     Auto,
     /// Namespaces, private root, Landlock and seccomp
@@ -227,7 +227,7 @@ enum Walls {
 
 /// Values of --supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Level {
+pub(crate) enum SupervisorFlag {
     /// Leave it alone
     Off,
     /// Watch and speak; deny nothing, stop nothing
@@ -238,13 +238,13 @@ pub(crate) enum Level {
     Strict,
 }
 
-impl Args {
+impl RunArgs {
     /// The orchestrated run with which an improvement is made; what the command decides itself is refused by name.
     pub(crate) fn for_improvement(
         mut self,
         goal: String,
         pull: Option<Option<String>>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         let taken = [
             ("--mode", self.mode.is_some(), "an improvement is always split into tasks"),
             ("--goal", self.goal.is_some(), "say what is wanted as `holon improve \"…\"`"),
@@ -252,7 +252,7 @@ impl Args {
             ("--message", self.message.is_some(), "say what is wanted as `holon improve \"…\"`"),
         ];
         if let Some((flag, _, hint)) = taken.into_iter().find(|(_, given, _)| *given) {
-            return Err(Failure::user(format!("`holon improve` takes no {flag}"), hint));
+            return Err(CliFailure::user(format!("`holon improve` takes no {flag}"), hint));
         }
         (self.mode, self.goal, self.goal_alone) = (Some("orchestrate".into()), Some(goal), true);
         self.publish = pull.or(self.publish);
@@ -265,7 +265,7 @@ impl Args {
     }
 }
 
-impl Level {
+impl SupervisorFlag {
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -277,20 +277,20 @@ impl Level {
     }
 }
 
-impl From<Level> for Supervision {
-    fn from(level: Level) -> Self {
+impl From<SupervisorFlag> for SpecSupervision {
+    fn from(level: SupervisorFlag) -> Self {
         match level {
-            Level::Off => Self::Off,
-            Level::Advise => Self::Advise,
-            Level::Adaptive => Self::Adaptive,
-            Level::Strict => Self::Strict,
+            SupervisorFlag::Off => Self::Off,
+            SupervisorFlag::Advise => Self::Advise,
+            SupervisorFlag::Adaptive => Self::Adaptive,
+            SupervisorFlag::Strict => Self::Strict,
         }
     }
 }
 
 /// Values of --gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Gate {
+pub(super) enum GateFlag {
     /// Ask the person at the terminal
     Ask,
     /// Go on when the step before succeeded, else stop
@@ -301,7 +301,7 @@ pub(super) enum Gate {
 
 /// Values of --network.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Reach {
+enum NetworkFlag {
     /// Nothing
     None,
     /// The host's network; recorded in the manifest
@@ -310,7 +310,7 @@ enum Reach {
 
 /// Values of --snapshot.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Copying {
+enum SnapshotFlag {
     /// The cheapest that works
     Auto,
     /// A layer over the folder; costs nothing to start
@@ -323,7 +323,7 @@ enum Copying {
 
 /// Values of --verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Extent {
+enum VerifyFlag {
     /// The paths the agent touched
     Touched,
     /// Every byte, before and after
@@ -351,8 +351,8 @@ fn dollars(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not an amount; write it like 2 or 0.50"))
 }
 
-impl From<Args> for RunRequest {
-    fn from(args: Args) -> Self {
+impl From<RunArgs> for RunRequest {
+    fn from(args: RunArgs) -> Self {
         Self {
             mode: args.mode,
             spec: args.spec,
@@ -370,22 +370,22 @@ impl From<Args> for RunRequest {
             record: args.record,
             replay: args.replay,
             mcp: args.mcp,
-            supervisor: args.supervisor.map(Supervision::from),
+            supervisor: args.supervisor.map(SpecSupervision::from),
             shadow: args.shadow,
             max_rounds: args.max_rounds,
             max_cost_usd: args.max_cost,
             sandbox: match args.sandbox {
-                Walls::Auto => Choice::Auto,
-                Walls::Native => Choice::Native,
-                Walls::Oci => Choice::Oci,
-                Walls::Bubblewrap => Choice::Bubblewrap,
-                Walls::Landlock => Choice::Landlock,
-                Walls::None => Choice::None,
+                SandboxFlag::Auto => SandboxChoice::Auto,
+                SandboxFlag::Native => SandboxChoice::Native,
+                SandboxFlag::Oci => SandboxChoice::Oci,
+                SandboxFlag::Bubblewrap => SandboxChoice::Bubblewrap,
+                SandboxFlag::Landlock => SandboxChoice::Landlock,
+                SandboxFlag::None => SandboxChoice::None,
             },
             accept_no_isolation: args.i_accept_no_isolation,
             network: args.network.map(|reach| match reach {
-                Reach::None => Network::None,
-                Reach::Host => Network::Host,
+                NetworkFlag::None => NetworkReach::None,
+                NetworkFlag::Host => NetworkReach::Host,
             }),
             allow_writes: args.allow_writes,
             timeout: args.timeout,
@@ -397,12 +397,12 @@ impl From<Args> for RunRequest {
             tests_may_change: args.tests_may_change,
             allow_sensitive: args.allow_sensitive,
             apply: args.apply,
-            verify_full: args.verify == Extent::Full,
+            verify_full: args.verify == VerifyFlag::Full,
             snapshot: match args.snapshot {
-                Copying::Auto => StrategyChoice::Auto,
-                Copying::Overlay => StrategyChoice::Overlay,
-                Copying::Reflink => StrategyChoice::Reflink,
-                Copying::Copy => StrategyChoice::Copy,
+                SnapshotFlag::Auto => SnapshotStrategyChoice::Auto,
+                SnapshotFlag::Overlay => SnapshotStrategyChoice::Overlay,
+                SnapshotFlag::Reflink => SnapshotStrategyChoice::Reflink,
+                SnapshotFlag::Copy => SnapshotStrategyChoice::Copy,
             },
             keep: args.keep,
         }

@@ -10,40 +10,40 @@ pub(crate) mod route;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use holon_agent::Person;
-use holon_apply::Outcome as Applying;
+use holon_agent::PersonPrompt;
+use holon_apply::ApplyOutcome as Applying;
 use holon_core::release::ReleaseTarget;
-use holon_flow::{Call, Dispatcher, FlowError};
-use holon_host::run::Applied;
+use holon_flow::{DispatchCall, Dispatcher, FlowError};
+use holon_host::run::AppliedRun;
 use holon_host::store::RunFolder;
-use holon_host::{ConfigurationFiles, Finished, Host, Places, RunContext, RunRequest};
-use holon_sandbox::walls::Launcher;
+use holon_host::{ConfigurationFiles, FinishedRun, HolonFolders, Host, RunContext, RunRequest};
+use holon_sandbox::isolation::Launcher;
 
-use crate::Done;
-use crate::command::publish::{self, Wish, publish_after};
-use crate::failure::Failure;
-use crate::person::AtTerminal;
+use crate::CommandExit;
+use crate::command::publish::{self, PublishFlags, publish_after};
+use crate::failure::CliFailure;
+use crate::person::TerminalPerson;
 use crate::session::{self, Session};
-use crate::show::progress::Progress;
+use crate::show::progress::RunProgress;
 use crate::show::{applied, flow, plan, summary};
 use crate::stop;
 use crate::terminal::visible;
 
-pub(crate) use flags::{Args, EXAMPLES, Level};
+pub(crate) use flags::{EXAMPLES, RunArgs, SupervisorFlag};
 
 /// The host with everything of this process it may use.
-pub(crate) fn host(session: &Session) -> Result<Host, Failure> {
+pub(crate) fn host(session: &Session) -> Result<Host, CliFailure> {
     Ok(host_with(session.places()?, session.configuration()?))
 }
 
 /// The same with its folders elsewhere, and the configuration as it is now.
-pub(crate) fn host_in(places: Places) -> Host {
+pub(crate) fn host_in(places: HolonFolders) -> Host {
     let configuration = ConfigurationFiles::shared(&places);
     host_with(places, configuration)
 }
 
 /// The same with what this command has read of the configuration.
-pub(crate) fn host_with(places: Places, configuration: Arc<ConfigurationFiles>) -> Host {
+pub(crate) fn host_with(places: HolonFolders, configuration: Arc<ConfigurationFiles>) -> Host {
     Host {
         observer: crate::observe::observer(&configuration),
         configuration,
@@ -56,7 +56,7 @@ pub(crate) fn host_with(places: Places, configuration: Arc<ConfigurationFiles>) 
 }
 
 /// Carries the run out and shows what came of it.
-pub(crate) fn run(args: Args, session: &Session) -> Done {
+pub(crate) fn run(args: RunArgs, session: &Session) -> CommandExit {
     // Found out before anything is started, and paid for.
     if let Some(target) = &args.publish {
         publish::target(target.as_deref())?;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         return composite::resume(name, &args, session);
     }
     if args.message.is_some() {
-        return Err(Failure::user(
+        return Err(CliFailure::user(
             "--message goes with --resume",
             "put what the agent shall know into --goal",
         ));
@@ -91,12 +91,12 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         return Ok(ExitCode::SUCCESS);
     }
     let cancel = stop::on_signals()?;
-    let mut progress = Progress::new(terminal, json, quiet);
+    let mut progress = RunProgress::new(terminal, json, quiet);
     let dispatcher = Dispatcher::new(session.places()?);
     let person = person(session, json || quiet);
     let dispatched = planned.and_then(|plan| {
         let context = RunContext { person, ..RunContext::new(&mut progress, &cancel) };
-        dispatcher.dispatch(Call::new(plan), &host, context).map_err(composite::with_flows)
+        dispatcher.dispatch(DispatchCall::new(plan), &host, context).map_err(composite::with_flows)
     });
     // The status line goes away before anything else is printed.
     drop(progress);
@@ -106,17 +106,22 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
 }
 
 /// Someone at the terminal whom the native agent can ask, unless nothing but the result is wanted there.
-pub(crate) fn person(session: &Session, silent: bool) -> Option<Arc<dyn Person>> {
-    let present = if silent { None } else { AtTerminal::present(&session.terminal) };
+pub(crate) fn person(session: &Session, silent: bool) -> Option<Arc<dyn PersonPrompt>> {
+    let present = if silent { None } else { TerminalPerson::present(&session.terminal) };
     present.map(|person| Arc::new(person) as _)
 }
 
 /// Publishes a good result if that was asked for, and gives the exit code of the whole.
-fn conclude(finished: &Finished, publish: Option<Option<String>>, json: bool, session: &Session) -> Done {
+fn conclude(
+    finished: &FinishedRun,
+    publish: Option<Option<String>>,
+    json: bool,
+    session: &Session,
+) -> CommandExit {
     let code = ExitCode::from(finished.manifest.exit_code);
     match &finished.applied {
         Some(Err(_)) => return Ok(ExitCode::FAILURE),
-        Some(Ok(Applied { outcome: Applying::Refused { .. }, .. })) => return Ok(ExitCode::FAILURE),
+        Some(Ok(AppliedRun { outcome: Applying::Refused { .. }, .. })) => return Ok(ExitCode::FAILURE),
         _ => {}
     }
     let Some(target) = publish else { return Ok(code) };
@@ -126,12 +131,12 @@ fn conclude(finished: &Finished, publish: Option<Option<String>>, json: bool, se
         session.terminal.say(&format!("nothing was published: {}", visible(&decision.message())));
         return Ok(code);
     }
-    let wish = Wish { target, json, ..Wish::default() };
+    let wish = PublishFlags { target, json, ..PublishFlags::default() };
     publish_after(&finished.folder.join("output"), &wish, session)
 }
 
 /// Says what came of a run or a flow.
-fn report(finished: &Finished, json: bool, session: &Session) -> Result<(), Failure> {
+fn report(finished: &FinishedRun, json: bool, session: &Session) -> Result<(), CliFailure> {
     let terminal = &session.terminal;
     let manifest = &finished.manifest;
     let reason = summary::reason(manifest, terminal.stderr);
@@ -142,7 +147,7 @@ fn report(finished: &Finished, json: bool, session: &Session) -> Result<(), Fail
         let id = manifest.run_id.as_str();
         let then = format!("the run is kept; when it can be done: holon runs apply {id}");
         let hint = error.hint().map_or(then.clone(), |hint| format!("{hint}; {then}"));
-        Failure::config(format!("the patch was not applied: {error}")).hint(hint).report(terminal);
+        CliFailure::config(format!("the patch was not applied: {error}")).hint(hint).report(terminal);
     }
     if !json {
         let output = finished.out.clone().unwrap_or_else(|| finished.folder.join("output"));

@@ -4,30 +4,30 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holon_core::artifact::orchestration::Graph;
+use holon_core::artifact::orchestration::OrchestrationGraph;
 use holon_core::manifest::EthicsOverride;
 use holon_core::release::{SHORTEST_REASON, is_a_reason};
-use holon_flow::dispatch::Settings;
-use holon_flow::orchestrate::conscience::Conscience;
-use holon_flow::orchestrate::{Commission, Orchestrator};
+use holon_flow::dispatch::DispatchSettings;
+use holon_flow::orchestrate::release_gate::ReleaseGate;
+use holon_flow::orchestrate::{OrchestrationOrder, Orchestrator};
 use holon_flow::{Dispatcher, FlowError};
 use holon_host::store::RunFolder;
-use holon_host::{Finished, RunRequest};
+use holon_host::{FinishedRun, RunRequest};
 
 use super::composite::{current_folder, kept, saved, workspace_of};
-use super::{Args, conclude, host_with, report};
-use crate::Done;
-use crate::failure::Failure;
+use super::{RunArgs, conclude, host_with, report};
+use crate::CommandExit;
+use crate::commander::Commander;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::show::tree::Tree;
+use crate::show::tree::TaskTree;
 use crate::stop;
-use crate::who::Commander;
 
 /// Starts an orchestration.
-pub(super) fn start(args: Args, session: &Session) -> Done {
+pub(super) fn start(args: RunArgs, session: &Session) -> CommandExit {
     let base = current_folder()?;
     let asked = saved(&base);
-    let way = Way::of(&args)?;
+    let way = OrchestrationShowOptions::of(&args)?;
     let publish = args.publish.clone();
     let workspace = workspace_of(&args, &base);
     let finished =
@@ -41,15 +41,15 @@ pub(super) fn start(args: Args, session: &Session) -> Done {
 /// Carries out a plan that a question led to; `words` is the command that asks for the same without one, for going on.
 pub(crate) fn carry_out(
     request: RunRequest,
-    plan: Graph,
+    plan: OrchestrationGraph,
     words: Vec<OsString>,
     quiet: bool,
     session: &Session,
-) -> Done {
+) -> CommandExit {
     let base = current_folder()?;
     let asked = kept(words, &base);
     let workspace = session.workspace(request.workspace.as_deref())?;
-    let way = Way { json: false, quiet, ethics_override: None };
+    let way = OrchestrationShowOptions { json: false, quiet, ethics_override: None };
     let finished = way.go(request, (base, &workspace), session, |orchestrator, commission| {
         orchestrator.carry_out(asked, plan, commission)
     })?;
@@ -62,10 +62,10 @@ pub(super) fn resume(
     folder: RunFolder,
     request: RunRequest,
     base: PathBuf,
-    args: &Args,
+    args: &RunArgs,
     session: &Session,
-) -> Done {
-    let way = Way::of(args)?;
+) -> CommandExit {
+    let way = OrchestrationShowOptions::of(args)?;
     let message = args.message.clone();
     let workspace = folder.record()?.workspace;
     let finished = way.go(request, (base, &workspace), session, |orchestrator, commission| {
@@ -76,16 +76,19 @@ pub(super) fn resume(
 }
 
 /// How this time's is carried out and shown.
-struct Way {
+struct OrchestrationShowOptions {
     json: bool,
     quiet: bool,
     ethics_override: Option<EthicsOverride>,
 }
 
-impl Way {
-    fn of(args: &Args) -> Result<Self, Failure> {
+impl OrchestrationShowOptions {
+    fn of(args: &RunArgs) -> Result<Self, CliFailure> {
         if args.gate.is_some() {
-            return Err(Failure::user("--gate is for flows", "leave it out; an orchestration has no gates"));
+            return Err(CliFailure::user(
+                "--gate is for flows",
+                "leave it out; an orchestration has no gates",
+            ));
         }
         let ethics_override = args.override_ethics.as_deref().map(overruling).transpose()?;
         Ok(Self { json: args.json, quiet: args.quiet, ethics_override })
@@ -96,19 +99,19 @@ impl Way {
         request: RunRequest,
         (base, workspace): (PathBuf, &Path),
         session: &Session,
-        work: impl FnOnce(&Orchestrator<'_>, Commission<'_>) -> Result<Finished, FlowError>,
-    ) -> Result<Finished, Failure> {
+        work: impl FnOnce(&Orchestrator<'_>, OrchestrationOrder<'_>) -> Result<FinishedRun, FlowError>,
+    ) -> Result<FinishedRun, CliFailure> {
         let places = session.places()?;
         let config = session.settings(workspace)?;
-        let dispatcher = Dispatcher::new(places.clone()).within(Settings::of(&config, workspace)?);
+        let dispatcher = Dispatcher::new(places.clone()).within(DispatchSettings::of(&config, workspace)?);
         let cancel = stop::on_signals()?;
-        let mut view = Tree::new(&session.terminal, self.json, self.quiet);
+        let mut view = TaskTree::new(&session.terminal, self.json, self.quiet);
         let configuration = session.configuration()?;
         let host = |places| host_with(places, Arc::clone(&configuration));
-        let conscience = Conscience::configured(&config, places.home.clone());
+        let conscience = ReleaseGate::configured(&config, places.home.clone());
         let orchestrator =
             Orchestrator { places, host: &host, dispatcher: &dispatcher, conscience: &conscience };
-        let commission = Commission {
+        let commission = OrchestrationOrder {
             request,
             base,
             ethics_override: self.ethics_override.clone(),
@@ -122,9 +125,9 @@ impl Way {
 }
 
 /// Who overrules an assessment, and why; both are written down.
-fn overruling(reason: &str) -> Result<EthicsOverride, Failure> {
+fn overruling(reason: &str) -> Result<EthicsOverride, CliFailure> {
     if !is_a_reason(reason) {
-        return Err(Failure::user(
+        return Err(CliFailure::user(
             format!("--override-ethics needs a reason of at least {SHORTEST_REASON} characters"),
             "say in a sentence why the result may go out; it is written to the audit log",
         ));

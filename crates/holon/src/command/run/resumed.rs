@@ -1,20 +1,20 @@
 //! `holon run --resume` with a single run: it goes on in a new one.
 
-use holon_flow::{Call, Dispatcher, FlowError};
+use holon_flow::{DispatchCall, Dispatcher, FlowError};
 use holon_host::RunContext;
 use holon_host::store::RunFolder;
 
-use super::{Args, conclude, host, person, report};
-use crate::Done;
-use crate::failure::Failure;
+use super::{RunArgs, conclude, host, person, report};
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::show::progress::Progress;
+use crate::show::progress::RunProgress;
 use crate::stop;
 
 /// Goes on with a run of the native agent.
-pub(super) fn resume(folder: &RunFolder, args: &Args, session: &Session) -> Done {
+pub(super) fn resume(folder: &RunFolder, args: &RunArgs, session: &Session) -> CommandExit {
     if args.gate.is_some() {
-        return Err(Failure::user(
+        return Err(CliFailure::user(
             "--gate is for modes of several steps",
             "leave it out; this is a single run",
         ));
@@ -22,12 +22,12 @@ pub(super) fn resume(folder: &RunFolder, args: &Args, session: &Session) -> Done
     let host = host(session)?;
     let person = person(session, args.json || args.quiet);
     let cancel = stop::on_signals()?;
-    let mut progress = Progress::new(&session.terminal, args.json, args.quiet);
+    let mut progress = RunProgress::new(&session.terminal, args.json, args.quiet);
     let dispatcher = Dispatcher::new(session.places()?);
     let planned = host.plan_to_resume(folder, args.message.as_deref(), args.apply).map_err(FlowError::from);
     let dispatched = planned.and_then(|plan| {
         let context = RunContext { person, ..RunContext::new(&mut progress, &cancel) };
-        dispatcher.dispatch(Call::new(plan), &host, context)
+        dispatcher.dispatch(DispatchCall::new(plan), &host, context)
     });
     drop(progress);
     let finished = dispatched?.finished;

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use holon_core::config::{Found, Source};
+use holon_core::config::{ConfigSource, ConfigValue};
 
-use super::Args;
-use crate::failure::Failure;
+use super::RunArgs;
+use crate::failure::CliFailure;
 use crate::session::Session;
 
 /// A goal that is to be split, or the single run it is here; that is told.
-pub(super) fn routed(mut args: Args, session: &Session) -> Result<Args, Failure> {
+pub(super) fn routed(mut args: RunArgs, session: &Session) -> Result<RunArgs, CliFailure> {
     if args.goal_alone
         && let Some(why) = why_single(args.workspace.as_deref(), session)?
     {
@@ -20,7 +20,7 @@ pub(super) fn routed(mut args: Args, session: &Session) -> Result<Args, Failure>
 }
 
 /// Why a question is a single run in mode code instead of a look by the read-only mode, if it is.
-pub(crate) fn why_former(workspace: Option<&Path>, session: &Session) -> Result<Option<String>, Failure> {
+pub(crate) fn why_former(workspace: Option<&Path>, session: &Session) -> Result<Option<String>, CliFailure> {
     switched_off(&["modes.v2_enabled"], workspace, session)
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn tell(why: &str, what: &str, session: &Session) {
 }
 
 /// Why nothing is split into tasks, if nothing is.
-pub(crate) fn why_single(workspace: Option<&Path>, session: &Session) -> Result<Option<String>, Failure> {
+pub(crate) fn why_single(workspace: Option<&Path>, session: &Session) -> Result<Option<String>, CliFailure> {
     switched_off(&["modes.v2_enabled", "modes.orchestrate.enabled"], workspace, session)
 }
 
@@ -40,11 +40,11 @@ fn switched_off(
     keys: &[&str],
     workspace: Option<&Path>,
     session: &Session,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, CliFailure> {
     let workspace = session.workspace(workspace)?;
     let config = session.settings(&workspace)?;
-    let is_off = |found: &Found| {
-        found.value.as_bool() == Some(false) && !matches!(found.source, Source::Project { .. })
+    let is_off = |found: &ConfigValue| {
+        found.value.as_bool() == Some(false) && !matches!(found.source, ConfigSource::Project { .. })
     };
     let said = |key: &&str| {
         let found = config.get(key).filter(is_off)?;

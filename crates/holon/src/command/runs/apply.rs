@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-use holon_apply::Outcome;
+use holon_apply::ApplyOutcome;
 use holon_core::release::ReleaseTarget;
 use holon_flow::release;
 
-use super::Which;
-use crate::Done;
-use crate::command::overrule::{self, Overruling};
+use super::StoredRunArgs;
+use crate::CommandExit;
+use crate::command::overrule::{self, OverrideArgs};
+use crate::commander::Commander;
 use crate::session::{Session, variable};
 use crate::show::applied;
-use crate::who::Commander;
 
 /// Apply a run's patch to the workspace, all of it or nothing
 ///
@@ -24,19 +24,19 @@ use crate::who::Commander;
 #[command(
     after_help = "Examples:\n  holon runs apply last\n  holon runs apply last --commit && git merge holon/ID\n  holon runs apply last --override sensitive --reason \"I have read the new workflow\""
 )]
-pub(crate) struct Args {
+pub(crate) struct ApplyArgs {
     #[command(flatten)]
-    which: Which,
+    which: StoredRunArgs,
     /// Commit the patch on the branch holon/RUN instead; your files, index and checked-out branch stay as they are, and no
     /// hook runs
     #[arg(long)]
     commit: bool,
     #[command(flatten)]
-    overruling: Overruling,
+    overruling: OverrideArgs,
 }
 
 /// Applies it and says what that did.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &ApplyArgs, session: &Session) -> CommandExit {
     let folder = args.which.find(session)?;
     let target = if args.commit { ReleaseTarget::Commit } else { ReleaseTarget::Apply };
     let decision = args.overruling.settle(&folder, target, &args.command(), session)?;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     } else {
         let done = holon_host::run::apply(&folder, &session.places()?)?;
         match done.outcome {
-            Outcome::Refused { .. } => (applied::text(&done), ExitCode::FAILURE, "conflicts"),
+            ApplyOutcome::Refused { .. } => (applied::text(&done), ExitCode::FAILURE, "conflicts"),
             _ => (applied::text(&done), ExitCode::SUCCESS, "applied"),
         }
     };
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     Ok(code)
 }
 
-impl Args {
+impl ApplyArgs {
     /// The command as it was given, for the hint that says what to add.
     fn command(&self) -> String {
         let commit = if self.commit { " --commit" } else { "" };

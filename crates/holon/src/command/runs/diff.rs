@@ -6,25 +6,25 @@ use std::process::ExitCode;
 
 use holon_host::store::RunFolder;
 
-use super::Which;
-use crate::Done;
-use crate::failure::Failure;
+use super::StoredRunArgs;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 use crate::show::{patch, summary};
 
 /// Print the patch of a run, coloured on a terminal
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  holon runs diff last | git apply --check")]
-pub(crate) struct Args {
+pub(crate) struct DiffArgs {
     #[command(flatten)]
-    which: Which,
+    which: StoredRunArgs,
     /// Only say which files changed and by how much
     #[arg(long)]
     stat: bool,
 }
 
 /// Prints the patch.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &DiffArgs, session: &Session) -> CommandExit {
     let folder = args.which.find(session)?;
     let terminal = &session.terminal;
     let path = folder.output().join("diff.patch");
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         Err(e) if e.kind() == ErrorKind::NotFound => {
             return Err(no_patch(&folder)?);
         }
-        Err(e) => return Err(Failure::io("read", &path)(e)),
+        Err(e) => return Err(CliFailure::io("read", &path)(e)),
     };
     if bytes.is_empty() {
         terminal.say("the agent changed nothing");
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
 }
 
 /// Why there is nothing to print, and where what was kept back is.
-fn no_patch(folder: &RunFolder) -> Result<Failure, Failure> {
+fn no_patch(folder: &RunFolder) -> Result<CliFailure, CliFailure> {
     let record = folder.record()?;
     let kept = ["withheld.patch", "experiments.patch"].map(|name| folder.evidence().join(name));
     let hint = match kept.iter().find(|path| path.exists()) {
@@ -56,5 +56,5 @@ fn no_patch(folder: &RunFolder) -> Result<Failure, Failure> {
         None => format!("see `holon runs show {}`", record.id),
     };
     let message = format!("run {} in mode {} delivered no patch", record.id, record.mode);
-    Ok(Failure::config(message).hint(hint))
+    Ok(CliFailure::config(message).hint(hint))
 }

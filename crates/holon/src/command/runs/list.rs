@@ -2,20 +2,20 @@
 
 use std::process::ExitCode;
 
-use holon_host::store::Summary;
+use holon_host::store::StoredRunSummary;
 use serde_json::{Value, json};
 
-use super::{Whose, newest_first};
-use crate::Done;
+use super::{RunsWorkspaceArgs, newest_first};
+use crate::CommandExit;
 use crate::session::Session;
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 use crate::show::{amount, summary};
 
 /// List the runs of a workspace, newest first
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct RunsListArgs {
     #[command(flatten)]
-    whose: Whose,
+    whose: RunsWorkspaceArgs,
     /// Show at most this many
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 /// Prints the list.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &RunsListArgs, session: &Session) -> CommandExit {
     let mut runs = newest_first(&session.store(args.whose.workspace.as_deref())?)?;
     let none = runs.is_empty();
     runs.truncate(args.limit.unwrap_or(usize::MAX));
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         terminal.say("no runs yet for this workspace; `holon run --help` shows how to start one");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = Table::new(["RUN", "MODE", "OUTCOME", "TOOK", "CHANGES", "AGENT", "GOAL"]);
+    let mut table = TextTable::new(["RUN", "MODE", "OUTCOME", "TOOK", "CHANGES", "AGENT", "GOAL"]);
     for run in &runs {
         let record = &run.record;
         let (took, changes) = run.manifest.as_ref().map_or_else(Default::default, |manifest| {
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn outcome(run: &Summary) -> &'static str {
+fn outcome(run: &StoredRunSummary) -> &'static str {
     match &run.manifest {
         _ if run.alive => "running",
         Some(_) if run.record.applied_at.is_some() => "applied",
@@ -65,7 +65,7 @@ fn outcome(run: &Summary) -> &'static str {
     }
 }
 
-fn as_json(run: &Summary) -> Value {
+fn as_json(run: &StoredRunSummary) -> Value {
     let manifest = run.manifest.as_ref().filter(|_| !run.alive);
     json!({
         "run_id": run.record.id,

@@ -16,10 +16,10 @@ pub(crate) use verify::place_of;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use holon_host::store::{RunFolder, Store, Summary};
+use holon_host::store::{RunFolder, RunStore, StoredRunSummary};
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 
 /// Look at, apply and remove earlier runs
@@ -30,28 +30,28 @@ use crate::session::Session;
 #[command(
     after_help = "Examples:\n  holon runs list\n  holon runs show last\n  holon runs diff last\n  holon runs apply last        bring it into your files\n  holon runs undo last         and out again\n  holon runs verify last       is what its manifest says true?"
 )]
-pub(crate) enum Command {
-    List(list::Args),
-    Show(show::Args),
-    Diff(diff::Args),
-    Apply(apply::Args),
-    Undo(undo::Args),
-    Replay(replay::Args),
-    Verify(verify::Args),
-    Takeover(takeover::Args),
-    Rm(rm::Args),
-    Gc(gc::Args),
+pub(crate) enum RunsCommand {
+    List(list::RunsListArgs),
+    Show(show::RunsShowArgs),
+    Diff(diff::DiffArgs),
+    Apply(apply::ApplyArgs),
+    Undo(undo::UndoArgs),
+    Replay(replay::ReplayArgs),
+    Verify(verify::RunsVerifyArgs),
+    Takeover(takeover::TakeoverArgs),
+    Rm(rm::RmArgs),
+    Gc(gc::GcArgs),
 }
 
 /// The workspace whose runs are meant.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Whose {
+pub(crate) struct RunsWorkspaceArgs {
     /// The folder whose runs are meant [default: the current one]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
 }
 
-impl Whose {
+impl RunsWorkspaceArgs {
     /// Those of a folder.
     pub(crate) fn of(workspace: Option<&std::path::Path>) -> Self {
         Self { workspace: workspace.map(std::path::Path::to_owned) }
@@ -60,15 +60,15 @@ impl Whose {
 
 /// One run of a workspace.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct StoredRunArgs {
     /// The run: its id, the beginning or end of it, or `last`; a step of a flow as FLOW/STEP
     #[arg(value_name = "RUN")]
     run: String,
     #[command(flatten)]
-    whose: Whose,
+    whose: RunsWorkspaceArgs,
 }
 
-impl Which {
+impl StoredRunArgs {
     /// As it was given.
     fn words(&self) -> String {
         let workspace =
@@ -76,7 +76,7 @@ impl Which {
         format!("{}{}", self.run, workspace.unwrap_or_default())
     }
 
-    fn find(&self, session: &Session) -> Result<RunFolder, Failure> {
+    fn find(&self, session: &Session) -> Result<RunFolder, CliFailure> {
         let store = session.store(self.whose.workspace.as_deref())?;
         match find(&store, &self.run) {
             // A step of a flow is kept inside it.
@@ -87,7 +87,7 @@ impl Which {
 }
 
 /// A run by its id, a part of it, or `last`.
-pub(crate) fn find(store: &Store, name: &str) -> Result<RunFolder, Failure> {
+pub(crate) fn find(store: &RunStore, name: &str) -> Result<RunFolder, CliFailure> {
     // Ids tell seconds apart, no less; the record knows which of two quick runs came later.
     let last = if name == "last" { newest_first(store)?.into_iter().next() } else { None };
     match last {
@@ -97,24 +97,24 @@ pub(crate) fn find(store: &Store, name: &str) -> Result<RunFolder, Failure> {
 }
 
 /// Every run, the one started last first.
-fn newest_first(store: &Store) -> Result<Vec<Summary>, Failure> {
+fn newest_first(store: &RunStore) -> Result<Vec<StoredRunSummary>, CliFailure> {
     let mut runs = store.list()?;
     runs.sort_by(|a, b| b.record.started_at.cmp(&a.record.started_at));
     Ok(runs)
 }
 
 /// Carries out one of them.
-pub(crate) fn dispatch(command: Command, session: &Session) -> Done {
+pub(crate) fn dispatch(command: RunsCommand, session: &Session) -> CommandExit {
     match command {
-        Command::List(args) => list::run(&args, session),
-        Command::Show(args) => show::run(&args, session),
-        Command::Diff(args) => diff::run(&args, session),
-        Command::Apply(args) => apply::run(&args, session),
-        Command::Undo(args) => undo::run(&args, session),
-        Command::Replay(args) => replay::run(&args, session),
-        Command::Verify(args) => verify::run(&args, session),
-        Command::Takeover(args) => takeover::run(&args, session),
-        Command::Rm(args) => rm::run(&args, session),
-        Command::Gc(args) => gc::run(&args, session),
+        RunsCommand::List(args) => list::run(&args, session),
+        RunsCommand::Show(args) => show::run(&args, session),
+        RunsCommand::Diff(args) => diff::run(&args, session),
+        RunsCommand::Apply(args) => apply::run(&args, session),
+        RunsCommand::Undo(args) => undo::run(&args, session),
+        RunsCommand::Replay(args) => replay::run(&args, session),
+        RunsCommand::Verify(args) => verify::run(&args, session),
+        RunsCommand::Takeover(args) => takeover::run(&args, session),
+        RunsCommand::Rm(args) => rm::run(&args, session),
+        RunsCommand::Gc(args) => gc::run(&args, session),
     }
 }

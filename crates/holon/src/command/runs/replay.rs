@@ -2,17 +2,17 @@
 
 use std::process::ExitCode;
 
-use holon_host::recording::Recording;
+use holon_host::recording::SupervisorRecording;
 use holon_host::store::RunFolder;
 
-use super::Which;
-use crate::Done;
+use super::StoredRunArgs;
+use crate::CommandExit;
 use crate::command::overrule::audit;
 use crate::command::run;
-use crate::command::run::Level;
-use crate::failure::Failure;
+use crate::command::run::SupervisorFlag;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::show::progress::Progress;
+use crate::show::progress::RunProgress;
 use crate::show::supervisor;
 use crate::stop;
 
@@ -21,22 +21,24 @@ use crate::stop;
 /// Works offline, in a new snapshot of the workspace as it is now. Times and ids differ by nature and are not
 /// compared. A request that is not the recorded one ends the replay and is shown.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ReplayArgs {
     #[command(flatten)]
-    which: Which,
+    which: StoredRunArgs,
     /// Run nothing: say what the supervisor would have done at this level, from the recorded facts alone
     #[arg(long, value_name = "LEVEL")]
-    supervisor: Option<Level>,
+    supervisor: Option<SupervisorFlag>,
     /// Show nothing while it runs
     #[arg(long)]
     quiet: bool,
 }
 
 /// What another level would have done; the facts must first lead to the decisions that were made.
-fn what_if(folder: &RunFolder, level: Level, session: &Session) -> Done {
-    let recording = Recording::of(folder)?;
+fn what_if(folder: &RunFolder, level: SupervisorFlag, session: &Session) -> CommandExit {
+    let recording = SupervisorRecording::of(folder)?;
     let checked = recording.verify().map_err(|difference| {
-        Failure::internal(format!("the recorded facts do not lead to the recorded decisions: {difference}"))
+        CliFailure::internal(format!(
+            "the recorded facts do not lead to the recorded decisions: {difference}"
+        ))
     })?;
     let found = recording.under(level.into())?;
     let text = supervisor::what_if(&recording, level.name(), checked, &found, &session.terminal);
@@ -45,14 +47,14 @@ fn what_if(folder: &RunFolder, level: Level, session: &Session) -> Done {
 }
 
 /// Replays it; exit 1 when anything is different.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &ReplayArgs, session: &Session) -> CommandExit {
     let folder = args.which.find(session)?;
     if let Some(level) = args.supervisor {
         return what_if(&folder, level, session);
     }
     let host = run::host(session)?;
     let cancel = stop::on_signals()?;
-    let mut progress = Progress::new(&session.terminal, false, args.quiet);
+    let mut progress = RunProgress::new(&session.terminal, false, args.quiet);
     let replayed = host.replay(&folder, &mut progress, &cancel);
     drop(progress);
     let replayed = replayed?;

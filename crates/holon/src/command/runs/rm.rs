@@ -2,22 +2,22 @@
 
 use std::process::ExitCode;
 
-use super::{Whose, find};
-use crate::Done;
+use super::{RunsWorkspaceArgs, find};
+use crate::CommandExit;
 use crate::session::Session;
 
 /// Remove runs that are over, with everything they left
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct RmArgs {
     /// The runs: ids, beginnings or ends of them, or `last`
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: RunsWorkspaceArgs,
 }
 
 /// Removes them; all are found before the first one goes.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &RmArgs, session: &Session) -> CommandExit {
     let store = session.store(args.whose.workspace.as_deref())?;
     let folders = args.runs.iter().map(|name| find(&store, name)).collect::<Result<Vec<_>, _>>()?;
     for folder in folders {

@@ -3,19 +3,19 @@
 use std::fs;
 use std::process::ExitCode;
 
-use holon_host::recording::Recording;
+use holon_host::recording::SupervisorRecording;
 
-use super::Which;
-use crate::Done;
-use crate::failure::Failure;
+use super::StoredRunArgs;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
 use crate::show::{flow, manifest, supervisor};
 
 /// Show what happened in a run: outcome, phases, walls, artifacts
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct RunsShowArgs {
     #[command(flatten)]
-    which: Which,
+    which: StoredRunArgs,
     /// Print the manifest as it is stored
     #[arg(long, conflicts_with = "events")]
     json: bool,
@@ -28,11 +28,11 @@ pub(crate) struct Args {
 }
 
 /// Prints the run.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &RunsShowArgs, session: &Session) -> CommandExit {
     let folder = args.which.find(session)?;
     let terminal = &session.terminal;
     if args.supervisor {
-        let recording = Recording::of(&folder)?;
+        let recording = SupervisorRecording::of(&folder)?;
         let text =
             if args.json { supervisor::json(&recording) } else { supervisor::page(&recording, terminal)? };
         terminal.print(text)?;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
         _ => None,
     };
     if let Some(path) = file {
-        terminal.deliver(fs::read(&path).map_err(Failure::io("read", &path))?)?;
+        terminal.deliver(fs::read(&path).map_err(CliFailure::io("read", &path))?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let record = folder.record()?;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     let found = if record.finished { folder.read_manifest()? } else { None };
     match found {
         None if record.finished => {
-            return Err(Failure::config(format!("the manifest of run {} is gone", record.id))
+            return Err(CliFailure::config(format!("the manifest of run {} is gone", record.id))
                 .hint(format!("what it left is in {path}")));
         }
         Some(found) => {

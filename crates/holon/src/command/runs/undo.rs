@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use holon_apply::Outcome;
+use holon_apply::ApplyOutcome;
 
-use super::Which;
-use crate::Done;
+use super::StoredRunArgs;
+use crate::CommandExit;
 use crate::session::Session;
 use crate::show::applied;
 
@@ -15,23 +15,23 @@ use crate::show::applied;
 /// kept, and where it does nothing is touched. Works for 30 days after an apply.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  holon runs undo last\n  holon runs apply last        and in again")]
-pub(crate) struct Args {
+pub(crate) struct UndoArgs {
     #[command(flatten)]
-    which: Which,
+    which: StoredRunArgs,
 }
 
 /// Takes it back and says what that did.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &UndoArgs, session: &Session) -> CommandExit {
     let folder = args.which.find(session)?;
     let done = holon_host::run::undo(&folder, &session.places()?)?;
     session.terminal.print(format!("{}\n", applied::undone(&done)))?;
-    if !matches!(done.outcome, Outcome::Refused { .. }) && folder.record()?.applied_at.is_some() {
+    if !matches!(done.outcome, ApplyOutcome::Refused { .. }) && folder.record()?.applied_at.is_some() {
         session.terminal.print(
             "an earlier apply of this run is still in place: the same command once more takes it back, too\n",
         )?;
     }
     Ok(match done.outcome {
-        Outcome::Refused { .. } => ExitCode::FAILURE,
+        ApplyOutcome::Refused { .. } => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     })
 }

@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use holon_core::digest::sha256;
 use holon_flow::sealed::SEALED;
 use holon_flow::verify::{self, AuditLog, Discrepancy};
-use holon_host::Places;
-use holon_host::store::{RunFolder, Store};
+use holon_host::HolonFolders;
+use holon_host::store::{RunFolder, RunStore};
 use serde_json::{Value, json};
 
-use super::{Whose, find};
-use crate::Done;
-use crate::failure::Failure;
+use super::{RunsWorkspaceArgs, find};
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::terminal::{Style, visible};
+use crate::terminal::{TextStyle, visible};
 
 /// The exit code when something is false.
 const FALSE: u8 = 2;
@@ -33,7 +33,7 @@ const FALSE: u8 = 2;
 #[command(
     after_help = "Exit codes:\n  0  everything that can be looked at is true\n  2  something is false\n  1  it cannot be read\n\nExamples:\n  holon runs verify last\n  holon runs verify ./out               the folder that --out wrote\n  holon runs verify change.patch        which run made it, and is that run sound?\n  holon runs verify --all --json"
 )]
-pub(crate) struct Args {
+pub(crate) struct RunsVerifyArgs {
     /// Runs (an id, the beginning or end of it, `last`, FLOW/STEP), folders, or patches
     #[arg(value_name = "RUN|FOLDER|PATCH", required_unless_present = "all")]
     what: Vec<String>,
@@ -41,14 +41,14 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "what")]
     all: bool,
     #[command(flatten)]
-    whose: Whose,
+    whose: RunsWorkspaceArgs,
     /// As JSON: one object per run and line
     #[arg(long)]
     json: bool,
 }
 
 /// What was looked at, and what is false about it.
-struct Looked {
+struct VerifiedRun {
     run: String,
     folder: PathBuf,
     false_claims: Vec<Discrepancy>,
@@ -56,7 +56,7 @@ struct Looked {
 }
 
 /// Verifies and tells.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &RunsVerifyArgs, session: &Session) -> CommandExit {
     let places = session.places()?;
     let mut folders = Vec::new();
     if args.all {
@@ -88,13 +88,13 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
 /// The folder that is meant by a name.
 pub(crate) fn place_of(
     name: &str,
-    whose: &Whose,
+    whose: &RunsWorkspaceArgs,
     session: &Session,
-    places: &Places,
-) -> Result<PathBuf, Failure> {
+    places: &HolonFolders,
+) -> Result<PathBuf, CliFailure> {
     let path = Path::new(name);
     if path.is_dir() {
-        return path.canonicalize().map_err(Failure::io("open", path));
+        return path.canonicalize().map_err(CliFailure::io("open", path));
     }
     let store = session.store(whose.workspace.as_deref())?;
     if path.is_file() {
@@ -106,21 +106,20 @@ pub(crate) fn place_of(
     };
     let record = found.record()?;
     if !record.finished {
-        return Err(
-            Failure::config(format!("run {} is not over yet", record.id)).hint("wait for it, then verify it")
-        );
+        return Err(CliFailure::config(format!("run {} is not over yet", record.id))
+            .hint("wait for it, then verify it"));
     }
     Ok(found.path().to_owned())
 }
 
 /// The run a patch comes from: the folder it lies in, or the run that delivered these bytes.
-fn made_by(patch: &Path, store: &Store) -> Result<PathBuf, Failure> {
-    let bytes = fs::read(patch).map_err(Failure::io("read", patch))?;
+fn made_by(patch: &Path, store: &RunStore) -> Result<PathBuf, CliFailure> {
+    let bytes = fs::read(patch).map_err(CliFailure::io("read", patch))?;
     let folder = patch.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let beside =
         patch.file_name().is_some_and(|name| name == "diff.patch") && folder.join("manifest.json").is_file();
     if beside {
-        let folder = folder.canonicalize().map_err(Failure::io("open", folder))?;
+        let folder = folder.canonicalize().map_err(CliFailure::io("open", folder))?;
         let run = folder.parent().filter(|run| folder.ends_with("output") && run.join("run.json").is_file());
         return Ok(run.map_or_else(|| folder.clone(), Path::to_owned));
     }
@@ -132,20 +131,20 @@ fn made_by(patch: &Path, store: &Store) -> Result<PathBuf, Failure> {
             return Ok(run.path().to_owned());
         }
     }
-    Err(Failure::config(format!("no run of this workspace delivered {}", patch.display())).hint(
+    Err(CliFailure::config(format!("no run of this workspace delivered {}", patch.display())).hint(
         "name the workspace it was made for with --workspace; what was edited by hand is nobody's patch",
     ))
 }
 
 /// Looks at a run and at those inside it.
 fn look(
-    places: &Places,
+    places: &HolonFolders,
     log: Option<&AuditLog>,
     folder: &Path,
-    looked: &mut Vec<Looked>,
-) -> Result<(), Failure> {
+    looked: &mut Vec<VerifiedRun>,
+) -> Result<(), CliFailure> {
     let evidence = verify::gather_with(places, log, folder)?;
-    looked.push(Looked {
+    looked.push(VerifiedRun {
         run: evidence.manifest.run_id.to_string(),
         folder: folder.to_owned(),
         false_claims: verify::verify_manifest(&evidence),
@@ -163,7 +162,7 @@ fn look(
     Ok(())
 }
 
-fn as_json(looked: &Looked) -> Value {
+fn as_json(looked: &VerifiedRun) -> Value {
     json!({
         "run": looked.run,
         "folder": looked.folder.display().to_string(),
@@ -173,12 +172,12 @@ fn as_json(looked: &Looked) -> Value {
     })
 }
 
-fn page(looked: &Looked, session: &Session) -> String {
+fn page(looked: &VerifiedRun, session: &Session) -> String {
     let out = session.terminal.stdout;
     let head = match looked.false_claims.len() {
-        0 => out.paint(Style::Green, "sound"),
-        1 => out.paint(Style::Red, "1 claim is false"),
-        many => out.paint(Style::Red, &format!("{many} claims are false")),
+        0 => out.paint(TextStyle::Green, "sound"),
+        1 => out.paint(TextStyle::Red, "1 claim is false"),
+        many => out.paint(TextStyle::Red, &format!("{many} claims are false")),
     };
     let mut text = format!("{}: {head}\n", looked.run);
     for claim in &looked.false_claims {
@@ -187,7 +186,7 @@ fn page(looked: &Looked, session: &Session) -> String {
     for note in &looked.unproven {
         text.push_str(&format!(
             "  {}\n",
-            out.paint(Style::Dim, &format!("not looked at: {}", visible(note)))
+            out.paint(TextStyle::Dim, &format!("not looked at: {}", visible(note)))
         ));
     }
     text

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use holon_host::Places;
+use holon_host::HolonFolders;
 use tempfile::TempDir;
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 use crate::session::Session;
 
 const SAMPLE: &[(&str, &str)] = &[
@@ -17,28 +17,28 @@ const SAMPLE: &[(&str, &str)] = &[
 const CHAT: &str = include_str!("../../../demo/cassettes/chat.yaml");
 
 /// Gone when dropped.
-pub(crate) struct Stage {
+pub(crate) struct ServeDemoStage {
     _root: TempDir,
     path: PathBuf,
 }
 
-impl Stage {
-    pub(crate) fn build() -> Result<Self, Failure> {
+impl ServeDemoStage {
+    pub(crate) fn build() -> Result<Self, CliFailure> {
         let temp = std::env::temp_dir();
         let root = tempfile::Builder::new()
             .prefix("holon-demo-")
             .tempdir_in(&temp)
-            .map_err(Failure::io("make a folder in", &temp))?;
-        let path = root.path().canonicalize().map_err(Failure::io("read", root.path()))?;
+            .map_err(CliFailure::io("make a folder in", &temp))?;
+        let path = root.path().canonicalize().map_err(CliFailure::io("read", root.path()))?;
         let stage = Self { _root: root, path };
         let sample = stage.sample();
-        fs::create_dir(&sample).map_err(Failure::io("create", &sample))?;
+        fs::create_dir(&sample).map_err(CliFailure::io("create", &sample))?;
         for (name, text) in SAMPLE {
             let file = sample.join(name);
-            fs::write(&file, text).map_err(Failure::io("write", &file))?;
+            fs::write(&file, text).map_err(CliFailure::io("write", &file))?;
         }
         let file = stage.cassette();
-        fs::write(&file, CHAT).map_err(Failure::io("write", &file))?;
+        fs::write(&file, CHAT).map_err(CliFailure::io("write", &file))?;
         Ok(stage)
     }
 
@@ -50,7 +50,7 @@ impl Stage {
         self.path.join("chat.yaml")
     }
 
-    pub(crate) fn places(&self, session: &Session) -> Places {
+    pub(crate) fn places(&self, session: &Session) -> HolonFolders {
         super::beside(self.path.join("state"), session)
     }
 }

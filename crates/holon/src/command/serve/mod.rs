@@ -9,15 +9,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use holon_host::Places;
-use holon_host::thread::Surroundings;
-use holon_sandbox::walls::Launcher;
-use holon_server::{Doors, Limits, Minds, Server, Setup};
+use holon_host::HolonFolders;
+use holon_host::thread::TurnSurroundings;
+use holon_sandbox::isolation::Launcher;
+use holon_server::{AccessSettings, ChatServer, ReplySource, ServerLimits, ServerSetup};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::Done;
+use crate::CommandExit;
 use crate::command::run::host_in;
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 use crate::session::{self, Session};
 use crate::stop;
 
@@ -30,7 +30,7 @@ const DESCRIPTORS: u64 = 16_384;
 /// The address it prints holds a token, which is kept for the next start; without it nobody comes in. A program of another
 /// user of this machine is refused even with it.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ServeArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7070")]
     listen: SocketAddr,
@@ -70,15 +70,15 @@ pub(crate) struct Args {
 }
 
 /// Serves until a signal asks for the end.
-pub(crate) fn run(args: Args, session: &Session) -> Done {
-    let stage = args.demo.then(demo::Stage::build).transpose()?;
+pub(crate) fn run(args: ServeArgs, session: &Session) -> CommandExit {
+    let stage = args.demo.then(demo::ServeDemoStage::build).transpose()?;
     let places = match &stage {
         Some(stage) => stage.places(session),
         None => session.places()?,
     };
     let tokens = args.tokens.as_deref().map(tokens::read).transpose()?.unwrap_or_default();
-    let setup = Setup {
-        around: Surroundings {
+    let setup = ServerSetup {
+        around: TurnSurroundings {
             launcher: Launcher::default(),
             env: Arc::new(session::variable),
             home: places.home.clone(),
@@ -88,9 +88,14 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
             Some(stage) => vec![stage.sample()],
             None => roots(&args.root)?,
         },
-        doors: Doors { tokens, renew: args.new_token, hosts: args.allow_host.clone(), address: None },
-        limits: Limits { kept: args.uploads_mb.saturating_mul(1 << 20), ..Limits::default() },
-        minds: minds(&args, stage.as_ref()),
+        doors: AccessSettings {
+            tokens,
+            renew: args.new_token,
+            hosts: args.allow_host.clone(),
+            address: None,
+        },
+        limits: ServerLimits { kept: args.uploads_mb.saturating_mul(1 << 20), ..ServerLimits::default() },
+        minds: reply_source(&args, stage.as_ref()),
         host: Arc::new(host_in),
         give_back: holon_sandbox::memory::give_back,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -99,7 +104,7 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
     };
     allow_many_streams();
     let stop = stop::on_signals()?;
-    let served = Server::run(setup, args.listen, &stop, |door| {
+    let served = ChatServer::run(setup, args.listen, &stop, |door| {
         let lines: String =
             addresses::reachable(door).iter().map(|url| format!("holon is at {url}\n")).collect();
         let _ = session.terminal.print(lines);
@@ -108,17 +113,17 @@ pub(crate) fn run(args: Args, session: &Session) -> Done {
         }
     });
     drop(stage);
-    served.map_err(|e| Failure::user(e.to_string(), e.hint()))?;
+    served.map_err(|e| CliFailure::user(e.to_string(), e.hint()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn minds(args: &Args, stage: Option<&demo::Stage>) -> Minds {
+fn reply_source(args: &ServeArgs, stage: Option<&demo::ServeDemoStage>) -> ReplySource {
     if let Some(stage) = stage {
-        return Minds::Cassette { file: stage.cassette(), demo: true };
+        return ReplySource::Cassette { file: stage.cassette(), demo: true };
     }
     match &args.replay {
-        Some(file) => Minds::Cassette { file: file.clone(), demo: false },
-        None => Minds::Network {
+        Some(file) => ReplySource::Cassette { file: file.clone(), demo: false },
+        None => ReplySource::Network {
             provider: args.provider.clone(),
             model: args.model.clone(),
             titles: !args.plain_titles,
@@ -126,13 +131,13 @@ fn minds(args: &Args, stage: Option<&demo::Stage>) -> Minds {
     }
 }
 
-fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>, CliFailure> {
     let given = if given.is_empty() { &[PathBuf::from(".")][..] } else { given };
     given
         .iter()
         .map(|root| {
             let wrong = |why: &dyn std::fmt::Display| {
-                Failure::user(format!("{}: {why}", root.display()), "give an existing folder with --root")
+                CliFailure::user(format!("{}: {why}", root.display()), "give an existing folder with --root")
             };
             let path = root.canonicalize().map_err(|e| wrong(&e))?;
             if path.is_dir() { Ok(path) } else { Err(wrong(&"not a folder")) }
@@ -160,8 +165,8 @@ fn open(url: &str) {
 }
 
 /// Where a demonstration keeps its things, beside what it needs of the user's own.
-pub(super) fn beside(state: PathBuf, session: &Session) -> Places {
-    Places {
+pub(super) fn beside(state: PathBuf, session: &Session) -> HolonFolders {
+    HolonFolders {
         cache: state.join("cache"),
         config: state.join("config"),
         state,

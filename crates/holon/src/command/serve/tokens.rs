@@ -4,19 +4,19 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 
 /// Users with their tokens.
-pub(super) type Tokens = Vec<(String, String)>;
+pub(super) type UserTokens = Vec<(String, String)>;
 
 /// The tokens in a file that nobody but its owner can read.
-pub(super) fn read(file: &Path) -> Result<Tokens, Failure> {
-    let mut opened = File::open(file).map_err(Failure::io("read", file))?;
-    holon_server::only_its_owners(&opened, file).map_err(|e| Failure::user(e.to_string(), e.hint()))?;
+pub(super) fn read(file: &Path) -> Result<UserTokens, CliFailure> {
+    let mut opened = File::open(file).map_err(CliFailure::io("read", file))?;
+    holon_server::only_its_owners(&opened, file).map_err(|e| CliFailure::user(e.to_string(), e.hint()))?;
     let mut text = String::new();
-    opened.read_to_string(&mut text).map_err(Failure::io("read", file))?;
+    opened.read_to_string(&mut text).map_err(CliFailure::io("read", file))?;
     parse(&text).map_err(|line| {
-        Failure::user(
+        CliFailure::user(
             format!(
                 "{}:{line}: expected a user and a token of at least 16 characters that nobody else has",
                 file.display()
@@ -27,8 +27,8 @@ pub(super) fn read(file: &Path) -> Result<Tokens, Failure> {
 }
 
 /// Lines `USER TOKEN`; empty ones and those that begin with `#` do not count. On a wrong line, its number.
-fn parse(text: &str) -> Result<Tokens, usize> {
-    let mut tokens = Tokens::new();
+fn parse(text: &str) -> Result<UserTokens, usize> {
+    let mut tokens = UserTokens::new();
     // Some editors mark the beginning of a file.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (number, line) in text.lines().enumerate() {

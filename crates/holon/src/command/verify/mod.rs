@@ -1,20 +1,22 @@
 //! `holon verify`: does a signed statement satisfy a policy, and do its checks end as it says?
 
 mod rerun;
-mod stated;
+mod statement_source;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use holon_attest::{Policy, Presented, PublicKey, Signer, Violation, builtin_policies, judge};
+use holon_attest::{
+    AttestationPolicy, PresentedChange, PublicKey, Signer, Violation, builtin_policies, judge,
+};
 use holon_core::digest::sha256;
 use serde_json::json;
 
-use crate::Done;
-use crate::failure::Failure;
+use crate::CommandExit;
+use crate::failure::CliFailure;
 use crate::session::Session;
-use crate::terminal::{Style, visible};
+use crate::terminal::{TextStyle, visible};
 
 /// The exit code when a rule is broken, or a check ends otherwise than stated.
 const NOT_SATISFIED: u8 = 2;
@@ -30,7 +32,7 @@ const NOT_SATISFIED: u8 = 2;
 #[command(
     after_help = "Exit codes: 0 it does and checks end as stated, 2 not (every broken rule and every difference is told), 1 it cannot be read or run.\n\nExamples:\n  holon verify ./out --policy standard --signer ci.pub\n  holon verify attestation.json --policy team.toml --patch change.patch --base \"$(git merge-base main HEAD)\"\n  gh pr view 12 --json body --jq .body | holon verify - --policy team.toml\n  holon verify last --rerun                            the checks of the last run once more"
 )]
-pub(crate) struct Args {
+pub(crate) struct VerifyArgs {
     /// The statement: attestation.json, the folder it is in, or any text that holds one; `-` reads standard input. With --rerun also a run, or a folder that --out wrote
     #[arg(value_name = "STATEMENT")]
     statement: PathBuf,
@@ -58,16 +60,18 @@ pub(crate) struct Args {
 }
 
 /// Decides and tells.
-pub(crate) fn run(args: &Args, session: &Session) -> Done {
+pub(crate) fn run(args: &VerifyArgs, session: &Session) -> CommandExit {
     let policy = args.policy.as_deref().map(|name| policy(name, &args.signer)).transpose()?;
-    let presented = stated::find(args.statement.as_path(), args.rerun, args.workspace.as_deref(), session)?;
+    let presented =
+        statement_source::find(args.statement.as_path(), args.rerun, args.workspace.as_deref(), session)?;
     let patch = args.patch.clone().or(presented.patch.clone());
-    let patch = patch.map(|path| fs::read(&path).map_err(Failure::io("read", &path))).transpose()?;
+    let patch = patch.map(|path| fs::read(&path).map_err(CliFailure::io("read", &path))).transpose()?;
     let mut told = json!({});
     let mut text = String::new();
     let mut good = true;
     if let (Some(name), Some(policy)) = (&args.policy, &policy) {
-        let about = Presented { patch_sha256: patch.as_deref().map(sha256), base_commit: args.base.clone() };
+        let about =
+            PresentedChange { patch_sha256: patch.as_deref().map(sha256), base_commit: args.base.clone() };
         let (signed_by, against) = judge(presented.envelope()?, policy, &about)?;
         good = against.is_empty();
         told = json!({ "satisfied": good, "policy": name, "signed_by": signed_by, "against": against });
@@ -75,7 +79,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
     }
     if args.rerun && good {
         let patch = patch.ok_or_else(|| {
-            Failure::config("there is no patch to run the checks on").hint("give it with --patch FILE")
+            CliFailure::config("there is no patch to run the checks on").hint("give it with --patch FILE")
         })?;
         let workspace = args.workspace.clone().or(presented.workspace.clone());
         let reran = rerun::run(&presented.statement()?, patch, workspace.as_deref(), session)?;
@@ -93,17 +97,17 @@ pub(crate) fn run(args: &Args, session: &Session) -> Done {
 fn judged(policy: &str, signed_by: &[String], against: &[Violation], session: &Session) -> String {
     let out = session.terminal.stdout;
     if against.is_empty() {
-        let good = out.paint(Style::Green, "satisfied");
+        let good = out.paint(TextStyle::Green, "satisfied");
         return format!("{good}: {policy}, signed by {}\n", visible(&signed_by.join(", ")));
     }
-    let bad = out.paint(Style::Red, "not satisfied");
+    let bad = out.paint(TextStyle::Red, "not satisfied");
     let rules: String = against.iter().map(|rule| format!("  {}\n", visible(&rule.sentence))).collect();
     format!("{bad}: {policy}\n{rules}")
 }
 
 /// A policy by its name or file, and who may sign besides those it names.
-pub(crate) fn policy(name: &str, signers: &[String]) -> Result<Policy, Failure> {
-    let mut policy = match Policy::builtin(name)? {
+pub(crate) fn policy(name: &str, signers: &[String]) -> Result<AttestationPolicy, CliFailure> {
+    let mut policy = match AttestationPolicy::builtin(name)? {
         Some(policy) => policy,
         None => written(name)?,
     };
@@ -113,23 +117,26 @@ pub(crate) fn policy(name: &str, signers: &[String]) -> Result<Policy, Failure> 
     Ok(policy)
 }
 
-fn written(name: &str) -> Result<Policy, Failure> {
+fn written(name: &str) -> Result<AttestationPolicy, CliFailure> {
     let text = fs::read_to_string(name).map_err(|e| {
         let known: Vec<&str> = builtin_policies().collect();
-        Failure::user(format!("policy {name}: {e}"), format!("give a file, or one of {}", known.join(", ")))
+        CliFailure::user(
+            format!("policy {name}: {e}"),
+            format!("give a file, or one of {}", known.join(", ")),
+        )
     })?;
-    Ok(Policy::parse(name, &text)?)
+    Ok(AttestationPolicy::parse(name, &text)?)
 }
 
 /// A signer given on the command line.
-fn signer(given: &str) -> Result<Signer, Failure> {
+fn signer(given: &str) -> Result<Signer, CliFailure> {
     let text = if PublicKey::parse(given).is_some() {
         given.to_owned()
     } else {
-        fs::read_to_string(given).map_err(Failure::io("read", Path::new(given)))?
+        fs::read_to_string(given).map_err(CliFailure::io("read", Path::new(given)))?
     };
     let key = PublicKey::parse(&text).ok_or_else(|| {
-        Failure::user(
+        CliFailure::user(
             format!("{given} holds no public key"),
             "give a .pub file, a PEM block or 32 bytes in base64",
         )

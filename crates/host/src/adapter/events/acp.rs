@@ -1,11 +1,11 @@
 //! The Agent Client Protocol, as [`super::super::client`] passes it on: an agent's notifications, and how the turn ended.
 
-use holon_core::event::{Body, Todo, TodoStatus};
+use holon_core::event::{EventBody, Todo, TodoStatus};
 use serde_json::Value;
 
-use super::{Telling, kind_of};
+use super::{AgentLineEvents, kind_of};
 
-pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
+pub(super) fn read(line: &Value, told: &mut AgentLineEvents<'_>) {
     match line["holon"].as_str() {
         Some("agent") => {
             let version = line["agentInfo"]["version"].as_str().map(str::to_owned);
@@ -23,7 +23,7 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
     }
 }
 
-fn ended(reason: &str, told: &mut Telling<'_>) {
+fn ended(reason: &str, told: &mut AgentLineEvents<'_>) {
     match reason {
         "end_turn" => told.done(),
         "refusal" => told.failed("refused", "the model declines"),
@@ -33,7 +33,7 @@ fn ended(reason: &str, told: &mut Telling<'_>) {
     }
 }
 
-fn update(update: &Value, told: &mut Telling<'_>) {
+fn update(update: &Value, told: &mut AgentLineEvents<'_>) {
     match update["sessionUpdate"].as_str() {
         Some("agent_message_chunk") => told.words(text(&update["content"]), true),
         Some("agent_thought_chunk") => told.thoughts(text(&update["content"])),
@@ -51,7 +51,7 @@ fn update(update: &Value, told: &mut Telling<'_>) {
                 },
             };
             let todos = update["entries"].as_array().into_iter().flatten().map(todo).collect();
-            told.bodies.push(Body::TodosChanged { todos });
+            told.bodies.push(EventBody::TodosChanged { todos });
         }
         // Nobody asked it to; the walls stay as they are.
         Some("current_mode_update") => {
@@ -63,7 +63,7 @@ fn update(update: &Value, told: &mut Telling<'_>) {
 }
 
 /// A call, the first time that it is heard of.
-fn proposed(call: &Value, told: &mut Telling<'_>) {
+fn proposed(call: &Value, told: &mut AgentLineEvents<'_>) {
     let id = call["toolCallId"].as_str().unwrap_or_default();
     if id.is_empty() || !told.is_new(id) {
         return;
@@ -76,7 +76,7 @@ fn proposed(call: &Value, told: &mut Telling<'_>) {
     told.call(id, kind, if input.is_object() { input } else { &title });
 }
 
-fn finished(update: &Value, told: &mut Telling<'_>) {
+fn finished(update: &Value, told: &mut AgentLineEvents<'_>) {
     let ok = match update["status"].as_str() {
         Some("completed") => true,
         Some("failed") => false,

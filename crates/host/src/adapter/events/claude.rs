@@ -1,11 +1,11 @@
 //! Claude Code's `stream-json`, which Qwen Code follows.
 
-use holon_core::manifest::Usage;
+use holon_core::manifest::UsageTotals;
 use serde_json::Value;
 
-use super::{Telling, kind_of, text_of};
+use super::{AgentLineEvents, kind_of, text_of};
 
-pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
+pub(super) fn read(line: &Value, told: &mut AgentLineEvents<'_>) {
     let of_child = line["parent_tool_use_id"].is_string();
     match line["type"].as_str() {
         Some("system") if line["subtype"] == "init" => {
@@ -44,9 +44,9 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
 const FAILED_REQUEST: &str = "[API Error: ";
 
 /// The last line. A failed request to the model comes as a success that is an error.
-fn result(line: &Value, told: &mut Telling<'_>) {
+fn result(line: &Value, told: &mut AgentLineEvents<'_>) {
     let count = |key: &str| line["usage"][key].as_u64().unwrap_or(0);
-    told.heard.usage = Usage {
+    told.heard.usage = UsageTotals {
         input: count("input_tokens").saturating_add(count("cache_creation_input_tokens")),
         cached: count("cache_read_input_tokens"),
         output: count("output_tokens"),

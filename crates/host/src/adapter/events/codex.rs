@@ -1,12 +1,12 @@
 //! `codex exec --json`.
 
-use holon_core::event::{Body, Todo, TodoStatus};
-use holon_core::manifest::Usage;
+use holon_core::event::{EventBody, Todo, TodoStatus};
+use holon_core::manifest::UsageTotals;
 use serde_json::Value;
 
-use super::{Telling, kind_of, text_of};
+use super::{AgentLineEvents, kind_of, text_of};
 
-pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
+pub(super) fn read(line: &Value, told: &mut AgentLineEvents<'_>) {
     match line["type"].as_str() {
         Some("item.started") => started(&line["item"], told),
         Some("item.updated") => todos(&line["item"], told),
@@ -15,7 +15,7 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
             let count = |key: &str| line["usage"][key].as_u64().unwrap_or(0);
             let usage = &mut told.heard.usage;
             let cached = count("cached_input_tokens");
-            *usage = Usage {
+            *usage = UsageTotals {
                 input: usage.input.saturating_add(count("input_tokens").saturating_sub(cached)),
                 cached: usage.cached.saturating_add(cached),
                 output: usage.output.saturating_add(count("output_tokens")),
@@ -34,7 +34,7 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
     }
 }
 
-fn started(item: &Value, told: &mut Telling<'_>) {
+fn started(item: &Value, told: &mut AgentLineEvents<'_>) {
     let id = item["id"].as_str().unwrap_or_default();
     match item["type"].as_str() {
         Some(kind @ "command_execution") => told.call(id, kind, item),
@@ -47,7 +47,7 @@ fn started(item: &Value, told: &mut Telling<'_>) {
     }
 }
 
-fn completed(item: &Value, told: &mut Telling<'_>) {
+fn completed(item: &Value, told: &mut AgentLineEvents<'_>) {
     let id = item["id"].as_str().unwrap_or_default();
     let ok = item["status"] == "completed";
     match item["type"].as_str() {
@@ -77,7 +77,7 @@ fn completed(item: &Value, told: &mut Telling<'_>) {
     }
 }
 
-fn todos(item: &Value, told: &mut Telling<'_>) {
+fn todos(item: &Value, told: &mut AgentLineEvents<'_>) {
     if item["type"] != "todo_list" {
         return;
     }
@@ -86,5 +86,5 @@ fn todos(item: &Value, told: &mut Telling<'_>) {
         status: if entry["completed"] == true { TodoStatus::Done } else { TodoStatus::Pending },
     };
     let todos = item["items"].as_array().into_iter().flatten().map(todo).collect();
-    told.bodies.push(Body::TodosChanged { todos });
+    told.bodies.push(EventBody::TodosChanged { todos });
 }

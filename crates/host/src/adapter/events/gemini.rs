@@ -1,11 +1,11 @@
 //! `gemini -o stream-json`.
 
-use holon_core::manifest::Usage;
+use holon_core::manifest::UsageTotals;
 use serde_json::Value;
 
-use super::{End, Telling, kind_of, text_of};
+use super::{AgentEnd, AgentLineEvents, kind_of, text_of};
 
-pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
+pub(super) fn read(line: &Value, told: &mut AgentLineEvents<'_>) {
     match line["type"].as_str() {
         Some("message") if line["role"] == "assistant" => {
             goes_on(told);
@@ -41,15 +41,15 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
 }
 
 /// Whatever went wrong before was not the end.
-fn goes_on(told: &mut Telling<'_>) {
+fn goes_on(told: &mut AgentLineEvents<'_>) {
     told.heard.end = None;
 }
 
 /// The last line.
-fn result(line: &Value, told: &mut Telling<'_>) {
+fn result(line: &Value, told: &mut AgentLineEvents<'_>) {
     let count = |key: &str| line["stats"][key].as_u64().unwrap_or(0);
     let cached = count("cached");
-    told.heard.usage = Usage {
+    told.heard.usage = UsageTotals {
         input: count("input_tokens").saturating_sub(cached),
         cached,
         output: count("output_tokens"),
@@ -62,7 +62,7 @@ fn result(line: &Value, told: &mut Telling<'_>) {
     let error = &line["error"];
     match error["message"].as_str() {
         Some(message) => told.failed(kind(error["type"].as_str().unwrap_or_default(), message), message),
-        None if matches!(told.heard.end, Some(End::Failed { .. })) => {}
+        None if matches!(told.heard.end, Some(AgentEnd::Failed { .. })) => {}
         None => told.failed("agent_failed", "it says that it failed"),
     }
 }
@@ -84,11 +84,15 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::{Format, Heard, Reader};
+    use super::super::{AgentEventFormat, AgentEventReader, AgentEventSummary};
     use super::*;
 
-    fn heard(lines: &[Value]) -> Heard {
-        let mut reader = Reader { format: Format::Gemini, classes: [].into(), heard: Heard::default() };
+    fn heard(lines: &[Value]) -> AgentEventSummary {
+        let mut reader = AgentEventReader {
+            format: AgentEventFormat::Gemini,
+            classes: [].into(),
+            heard: AgentEventSummary::default(),
+        };
         lines.iter().for_each(|line| drop(reader.line(&line.to_string()).unwrap()));
         reader.heard().clone()
     }
@@ -108,7 +112,7 @@ mod tests {
         let lines =
             [json!({"type": "init", "model": "m"}), said("First."), call, said("La"), said("st."), success()];
         let all = heard(&lines);
-        assert_eq!((all.words.as_str(), all.end, all.calls), ("Last.", Some(End::Done), 1));
+        assert_eq!((all.words.as_str(), all.end, all.calls), ("Last.", Some(AgentEnd::Done), 1));
         assert_eq!((all.usage.input, all.usage.cached, all.usage.output), (6, 4, 5));
         assert_eq!(heard(&lines[..5]).end, None);
     }
@@ -129,12 +133,12 @@ mod tests {
         ] {
             let end = heard(&lines).end;
             assert!(
-                matches!(&end, Some(End::Failed { kind: told, message }) if *told == kind && message.contains(words)),
+                matches!(&end, Some(AgentEnd::Failed { kind: told, message }) if *told == kind && message.contains(words)),
                 "{lines:?}: {end:?}"
             );
         }
         let warning = json!({"type": "error", "severity": "warning", "message": "slow"});
-        assert_eq!(heard(&[warning, error("quota"), said("On."), success()]).end, Some(End::Done));
+        assert_eq!(heard(&[warning, error("quota"), said("On."), success()]).end, Some(AgentEnd::Done));
     }
 
     proptest! {
@@ -152,7 +156,7 @@ mod tests {
                 .collect();
             prop_assert_eq!(heard(&lines).end, None);
             let ended: Vec<Value> = lines.into_iter().chain([success()]).collect();
-            prop_assert_eq!(heard(&ended).end, Some(End::Done));
+            prop_assert_eq!(heard(&ended).end, Some(AgentEnd::Done));
         }
     }
 }

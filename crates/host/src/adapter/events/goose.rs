@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Telling, kind_of, text_of};
+use super::{AgentLineEvents, kind_of, text_of};
 
-pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
+pub(super) fn read(line: &Value, told: &mut AgentLineEvents<'_>) {
     match line["type"].as_str() {
         Some("message") => message(&line["message"], told),
         Some("error") => {
@@ -33,7 +33,7 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
 }
 
 /// Text comes in pieces that share the id of their message; a call or a result begins a new one.
-fn message(message: &Value, told: &mut Telling<'_>) {
+fn message(message: &Value, told: &mut AgentLineEvents<'_>) {
     let ours = message["role"] == "assistant";
     for part in message["content"].as_array().into_iter().flatten() {
         match part["type"].as_str() {

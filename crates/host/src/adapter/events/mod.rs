@@ -1,6 +1,6 @@
 //! What agents tell about themselves, line by line, turned into the one kind of event.
 //!
-//! Readers are pure: a line goes in, events come out, and what matters for the verdict is gathered in [`Heard`]. Nothing
+//! Readers are pure: a line goes in, events come out, and what matters for the verdict is gathered in [`AgentEventSummary`]. Nothing
 //! here is believed about the result; it decides only whether the agent came to its end, and lends its last words to
 //! artifacts it did not write itself.
 
@@ -16,9 +16,9 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use holon_core::digest::sha256;
-use holon_core::event::Body;
+use holon_core::event::EventBody;
 use holon_core::ids::CallId;
-use holon_core::manifest::Usage;
+use holon_core::manifest::UsageTotals;
 use holon_core::policy::ToolClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ const MAX_CALLS: usize = 10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "EventFormat")]
-pub enum Format {
+pub enum AgentEventFormat {
     /// `stream-json` of Claude Code and those that follow it.
     Claude,
     /// `codex exec --json`.
@@ -54,7 +54,7 @@ pub enum Format {
 
 /// How an agent says that it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum AgentEnd {
     /// It is done.
     Done,
     /// It gave up.
@@ -68,13 +68,13 @@ pub enum End {
 
 /// What was heard so far.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Heard {
+pub struct AgentEventSummary {
     /// The last whole message to the user.
     pub words: String,
     /// Its terminal event.
-    pub end: Option<End>,
+    pub end: Option<AgentEnd>,
     /// The tokens and the money it claims.
-    pub usage: Usage,
+    pub usage: UsageTotals,
     /// The version it claims.
     pub version: Option<String>,
     /// Lines that were not in the form they should have.
@@ -87,22 +87,26 @@ pub struct Heard {
 
 /// Reads one agent's lines.
 #[derive(Debug)]
-pub struct Reader {
-    format: Format,
+pub struct AgentEventReader {
+    format: AgentEventFormat,
     classes: BTreeMap<String, ToolClass>,
-    heard: Heard,
+    heard: AgentEventSummary,
 }
 
-impl Reader {
+impl AgentEventReader {
     /// A reader for one start of an agent; nothing for one that tells nothing.
     pub fn of(adapter: &Adapter) -> Option<Self> {
         let classes =
             adapter.tools.iter().flat_map(|(class, names)| names.iter().map(|n| (n.clone(), *class)));
-        Some(Self { format: adapter.events?, classes: classes.collect(), heard: Heard::default() })
+        Some(Self {
+            format: adapter.events?,
+            classes: classes.collect(),
+            heard: AgentEventSummary::default(),
+        })
     }
 
     /// Takes a line of standard output; what it tells, or nothing when it is not in the form it should have.
-    pub fn line(&mut self, line: &str) -> Option<Vec<Body>> {
+    pub fn line(&mut self, line: &str) -> Option<Vec<EventBody>> {
         if line.trim().is_empty() {
             return Some(Vec::new());
         }
@@ -110,32 +114,32 @@ impl Reader {
             self.heard.unread += 1;
             return None;
         };
-        let mut told = Telling { heard: &mut self.heard, classes: &self.classes, bodies: Vec::new() };
+        let mut told = AgentLineEvents { heard: &mut self.heard, classes: &self.classes, bodies: Vec::new() };
         match self.format {
-            Format::Claude => claude::read(&value, &mut told),
-            Format::Codex => codex::read(&value, &mut told),
-            Format::Opencode => opencode::read(&value, &mut told),
-            Format::Gemini => gemini::read(&value, &mut told),
-            Format::Goose => goose::read(&value, &mut told),
-            Format::Acp => acp::read(&value, &mut told),
+            AgentEventFormat::Claude => claude::read(&value, &mut told),
+            AgentEventFormat::Codex => codex::read(&value, &mut told),
+            AgentEventFormat::Opencode => opencode::read(&value, &mut told),
+            AgentEventFormat::Gemini => gemini::read(&value, &mut told),
+            AgentEventFormat::Goose => goose::read(&value, &mut told),
+            AgentEventFormat::Acp => acp::read(&value, &mut told),
         }
         Some(told.bodies)
     }
 
     /// What was heard so far.
-    pub fn heard(&self) -> &Heard {
+    pub fn heard(&self) -> &AgentEventSummary {
         &self.heard
     }
 }
 
 /// What a reader says about one line.
-pub(super) struct Telling<'a> {
-    pub heard: &'a mut Heard,
+pub(super) struct AgentLineEvents<'a> {
+    pub heard: &'a mut AgentEventSummary,
     classes: &'a BTreeMap<String, ToolClass>,
-    pub bodies: Vec<Body>,
+    pub bodies: Vec<EventBody>,
 }
 
-impl Telling<'_> {
+impl AgentLineEvents<'_> {
     /// Words to the user: a whole message, or the next piece of one.
     pub(super) fn words(&mut self, text: &str, piece: bool) {
         if !piece {
@@ -145,14 +149,14 @@ impl Telling<'_> {
         self.heard.words.push_str(cut(text, room));
         if !text.is_empty() {
             let end = if piece || text.ends_with('\n') { "" } else { "\n" };
-            self.bodies.push(Body::MessageDelta { text: format!("{text}{end}") });
+            self.bodies.push(EventBody::MessageDelta { text: format!("{text}{end}") });
         }
     }
 
     /// Thoughts.
     pub(super) fn thoughts(&mut self, text: &str) {
         if !text.is_empty() {
-            self.bodies.push(Body::ReasoningDelta { text: text.to_owned() });
+            self.bodies.push(EventBody::ReasoningDelta { text: text.to_owned() });
         }
     }
 
@@ -167,7 +171,7 @@ impl Telling<'_> {
         self.heard.calls += 1;
         let Some(call) = call_id(id) else { return };
         let text = arguments.to_string();
-        self.bodies.push(Body::ToolProposed {
+        self.bodies.push(EventBody::ToolProposed {
             call,
             tool: cut(tool, 100).to_owned(),
             class: self.classes.get(tool).copied().unwrap_or(ToolClass::Unknown),
@@ -186,7 +190,7 @@ impl Telling<'_> {
         duration_ms: u64,
     ) {
         let Some(call) = call_id(id) else { return };
-        self.bodies.push(Body::ToolFinished {
+        self.bodies.push(EventBody::ToolFinished {
             call,
             ok,
             duration_ms,
@@ -198,18 +202,18 @@ impl Telling<'_> {
     /// Something it wants to be known.
     pub(super) fn warn(&mut self, message: &str) {
         let message = one_line(message);
-        self.bodies.push(Body::Warning { message: format!("the agent says: {message}") });
+        self.bodies.push(EventBody::Warning { message: format!("the agent says: {message}") });
     }
 
     /// It ended well; a failure it told before stays one.
     pub(super) fn done(&mut self) {
-        self.heard.end.get_or_insert(End::Done);
+        self.heard.end.get_or_insert(AgentEnd::Done);
     }
 
     /// It ended badly.
     pub(super) fn failed(&mut self, kind: &'static str, message: &str) {
         let message = one_line(message);
-        self.heard.end = Some(End::Failed { kind, message });
+        self.heard.end = Some(AgentEnd::Failed { kind, message });
     }
 }
 

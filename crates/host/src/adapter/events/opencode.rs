@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Telling, kind_of};
+use super::{AgentLineEvents, kind_of};
 
-pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
+pub(super) fn read(line: &Value, told: &mut AgentLineEvents<'_>) {
     let part = &line["part"];
     match line["type"].as_str() {
         Some("step_start") => {
@@ -34,7 +34,7 @@ pub(super) fn read(line: &Value, told: &mut Telling<'_>) {
     }
 }
 
-fn finish(part: &Value, told: &mut Telling<'_>) {
+fn finish(part: &Value, told: &mut AgentLineEvents<'_>) {
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let (tokens, usage) = (&part["tokens"], &mut told.heard.usage);
     usage.input =

@@ -7,30 +7,37 @@ use serde_json::json;
 
 use super::*;
 
-const ALL: [Format; 6] =
-    [Format::Claude, Format::Codex, Format::Opencode, Format::Gemini, Format::Goose, Format::Acp];
+const ALL: [AgentEventFormat; 6] = [
+    AgentEventFormat::Claude,
+    AgentEventFormat::Codex,
+    AgentEventFormat::Opencode,
+    AgentEventFormat::Gemini,
+    AgentEventFormat::Goose,
+    AgentEventFormat::Acp,
+];
 
-fn reader(format: Format) -> Reader {
+fn reader(format: AgentEventFormat) -> AgentEventReader {
     let classes = [("Bash".to_owned(), ToolClass::Exec), ("shell".to_owned(), ToolClass::Exec)].into();
-    Reader { format, classes, heard: Heard::default() }
+    AgentEventReader { format, classes, heard: AgentEventSummary::default() }
 }
 
 /// Reads lines; what was told as short words, and what was heard.
-fn check(format: Format, lines: &[Value], told: &[&str]) -> Heard {
+fn check(format: AgentEventFormat, lines: &[Value], told: &[&str]) -> AgentEventSummary {
     let mut reader = reader(format);
-    let bodies: Vec<Body> = lines.iter().flat_map(|line| reader.line(&line.to_string()).unwrap()).collect();
+    let bodies: Vec<EventBody> =
+        lines.iter().flat_map(|line| reader.line(&line.to_string()).unwrap()).collect();
     let words: Vec<String> = bodies
         .iter()
         .map(|body| match body {
-            Body::MessageDelta { text } => format!("says {}", text.trim_end()),
-            Body::ReasoningDelta { text } => format!("thinks {text}"),
-            Body::ToolProposed { call, tool, class, summary, .. } => {
+            EventBody::MessageDelta { text } => format!("says {}", text.trim_end()),
+            EventBody::ReasoningDelta { text } => format!("thinks {text}"),
+            EventBody::ToolProposed { call, tool, class, summary, .. } => {
                 format!("{call} {tool} {class} {}", summary.clone().unwrap_or_default())
             }
-            Body::ToolFinished { call, ok, exit_code, summary, .. } => {
+            EventBody::ToolFinished { call, ok, exit_code, summary, .. } => {
                 format!("{call} ok={ok} {exit_code:?} {}", summary.clone().unwrap_or_default())
             }
-            Body::Warning { message } => message.clone(),
+            EventBody::Warning { message } => message.clone(),
             other => format!("{other:?}"),
         })
         .collect();
@@ -41,7 +48,7 @@ fn check(format: Format, lines: &[Value], told: &[&str]) -> Heard {
 #[test]
 fn claude_is_understood() {
     let heard = check(
-        Format::Claude,
+        AgentEventFormat::Claude,
         &[
             json!({"type":"system","subtype":"init","claude_code_version":"2.1.325"}),
             json!({"type":"assistant","message":{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"I look."},
@@ -54,16 +61,16 @@ fn claude_is_understood() {
         ],
         &["thinks hm", "says I look.", "tu1 Bash exec cat a.txt", "tu1 ok=true None hello", "says Done."],
     );
-    assert_eq!((heard.words.as_str(), &heard.end), ("Done.", &Some(End::Done)));
+    assert_eq!((heard.words.as_str(), &heard.end), ("Done.", &Some(AgentEnd::Done)));
     assert_eq!(heard.version.as_deref(), Some("2.1.325"));
-    let usage = Usage { input: 31, cached: 2, output: 15, reasoning: 0, cost_usd: Some(0.5) };
+    let usage = UsageTotals { input: 31, cached: 2, output: 15, reasoning: 0, cost_usd: Some(0.5) };
     assert_eq!((heard.usage, heard.calls), (usage, 1));
 }
 
 #[test]
 fn failures_of_claude_are_told_apart() {
-    let end = |line: Value| check(Format::Claude, &[line], &[]).end;
-    let failed = |kind, message: &str| Some(End::Failed { kind, message: message.to_owned() });
+    let end = |line: Value| check(AgentEventFormat::Claude, &[line], &[]).end;
+    let failed = |kind, message: &str| Some(AgentEnd::Failed { kind, message: message.to_owned() });
     assert_eq!(
         end(json!({"type":"result","subtype":"success","is_error":true,"result":"API Error: 401 bad key"})),
         failed("credentials", "API Error: 401 bad key")
@@ -97,7 +104,7 @@ fn failures_of_claude_are_told_apart() {
 #[test]
 fn codex_is_understood() {
     let heard = check(
-        Format::Codex,
+        AgentEventFormat::Codex,
         &[
             json!({"type":"thread.started","thread_id":"x"}),
             json!({"type":"item.completed","item":{"id":"item_0","type":"error","message":"no metadata"}}),
@@ -116,14 +123,14 @@ fn codex_is_understood() {
             "says Done.",
         ],
     );
-    assert_eq!((heard.words.as_str(), heard.end), ("Done.", Some(End::Done)));
+    assert_eq!((heard.words.as_str(), heard.end), ("Done.", Some(AgentEnd::Done)));
     assert_eq!((heard.usage.input, heard.usage.cached, heard.usage.reasoning), (20, 10, 2));
     let failed = check(
-        Format::Codex,
+        AgentEventFormat::Codex,
         &[json!({"type":"turn.failed","error":{"message":"unexpected status 401"}})],
         &[],
     );
-    assert!(matches!(failed.end, Some(End::Failed { kind: "credentials", .. })));
+    assert!(matches!(failed.end, Some(AgentEnd::Failed { kind: "credentials", .. })));
 }
 
 #[test]
@@ -138,20 +145,23 @@ fn opencode_is_understood() {
         step("stop"),
     ];
     let told = ["c1 bash unknown ls", "c1 ok=true Some(0) a", "says Done."];
-    let heard = check(Format::Opencode, &lines, &told);
-    assert_eq!((heard.words.as_str(), heard.end), ("Done.", Some(End::Done)));
+    let heard = check(AgentEventFormat::Opencode, &lines, &told);
+    assert_eq!((heard.words.as_str(), heard.end), ("Done.", Some(AgentEnd::Done)));
     assert_eq!((heard.usage.input, heard.usage.cached, heard.usage.cost_usd), (26, 4, Some(0.5)));
-    assert_eq!(check(Format::Opencode, &lines[..3], &told[..2]).end, None, "calls are no end");
-    let refused = check(Format::Opencode, &[step("content-filter")], &[]);
-    assert!(matches!(refused.end, Some(End::Failed { kind: "refused", .. })));
+    assert_eq!(check(AgentEventFormat::Opencode, &lines[..3], &told[..2]).end, None, "calls are no end");
+    let refused = check(AgentEventFormat::Opencode, &[step("content-filter")], &[]);
+    assert!(matches!(refused.end, Some(AgentEnd::Failed { kind: "refused", .. })));
     let error = json!({"type":"error","error":{"name":"APIError","data":{"message":"nope"}}});
-    assert!(matches!(check(Format::Opencode, &[error, step("stop")], &[]).end, Some(End::Failed { .. })));
+    assert!(matches!(
+        check(AgentEventFormat::Opencode, &[error, step("stop")], &[]).end,
+        Some(AgentEnd::Failed { .. })
+    ));
 }
 
 #[test]
 fn gemini_and_goose_are_understood() {
     let heard = check(
-        Format::Gemini,
+        AgentEventFormat::Gemini,
         &[
             json!({"type":"init","model":"g"}),
             json!({"type":"message","role":"user","content":"Do it"}),
@@ -163,10 +173,10 @@ fn gemini_and_goose_are_understood() {
         ],
         &["s1 shell exec ls", "s1 ok=true None a", "says Do", "says ne."],
     );
-    assert_eq!((heard.words.as_str(), heard.end, heard.usage.input), ("Done.", Some(End::Done), 6));
+    assert_eq!((heard.words.as_str(), heard.end, heard.usage.input), ("Done.", Some(AgentEnd::Done), 6));
     let text = |role: &str, part: Value| json!({"type":"message","message":{"role":role,"content":[part]}});
     let heard = check(
-        Format::Goose,
+        AgentEventFormat::Goose,
         &[
             text("assistant", json!({"type":"text","text":"Before."})),
             text(
@@ -182,7 +192,7 @@ fn gemini_and_goose_are_understood() {
         ],
         &["says Before.", "c1 shell exec ls", "c1 ok=true Some(0) a", "says Done."],
     );
-    assert_eq!((heard.words.as_str(), heard.end, heard.usage.output), ("Done.", Some(End::Done), 15));
+    assert_eq!((heard.words.as_str(), heard.end, heard.usage.output), ("Done.", Some(AgentEnd::Done), 15));
 }
 
 #[test]
@@ -192,7 +202,7 @@ fn the_agent_client_protocol_is_understood() {
         update(json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":text}}))
     };
     let heard = check(
-        Format::Acp,
+        AgentEventFormat::Acp,
         &[
             json!({"holon":"agent","agentInfo":{"name":"x","version":"3.2.1"}}),
             update(json!({"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}})),
@@ -218,11 +228,11 @@ fn the_agent_client_protocol_is_understood() {
             "says done.",
         ],
     );
-    assert_eq!((heard.words.as_str(), &heard.end), ("All done.", &Some(End::Done)));
+    assert_eq!((heard.words.as_str(), &heard.end), ("All done.", &Some(AgentEnd::Done)));
     assert_eq!((heard.version.as_deref(), heard.calls), (Some("3.2.1"), 1));
     for (reason, kind) in [("refusal", "refused"), ("max_turn_requests", "rounds"), ("odd", "agent_failed")] {
-        let heard = check(Format::Acp, &[json!({"holon":"end","stopReason":reason})], &[]);
-        assert!(matches!(heard.end, Some(End::Failed { kind: told, .. }) if told == kind), "{reason}");
+        let heard = check(AgentEventFormat::Acp, &[json!({"holon":"end","stopReason":reason})], &[]);
+        assert!(matches!(heard.end, Some(AgentEnd::Failed { kind: told, .. }) if told == kind), "{reason}");
     }
 }
 
@@ -338,14 +348,17 @@ fn a_call_that_is_only_asked_leave_for_is_told_once() {
     let done = json!({"method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed"}}});
     let end = json!({"holon":"end","stopReason":"end_turn"});
     let heard = check(
-        Format::Acp,
+        AgentEventFormat::Acp,
         &[asked.clone(), done.clone(), end.clone()],
         &["c1 shell exec echo two", "c1 ok=true None "],
     );
     assert_eq!(heard.calls, 1);
     let told = json!({"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"shell","title":"echo two"}}});
-    let heard =
-        check(Format::Acp, &[told, asked, done, end], &["c1 shell exec echo two", "c1 ok=true None "]);
+    let heard = check(
+        AgentEventFormat::Acp,
+        &[told, asked, done, end],
+        &["c1 shell exec echo two", "c1 ok=true None "],
+    );
     assert_eq!(heard.calls, 1, "asking leave is no second call");
 }
 
@@ -354,6 +367,7 @@ fn goose_that_ran_out_of_turns_is_not_done() {
     let words = "I've reached the maximum number of actions I can do without user input. Would you like me to continue?";
     let said =
         json!({"type":"message","message":{"role":"assistant","content":[{"type":"text","text":words}]}});
-    let heard = check(Format::Goose, &[said, json!({"type":"complete"})], &[&format!("says {words}")]);
-    assert!(matches!(heard.end, Some(End::Failed { kind: "rounds", .. })), "{:?}", heard.end);
+    let heard =
+        check(AgentEventFormat::Goose, &[said, json!({"type":"complete"})], &[&format!("says {words}")]);
+    assert!(matches!(heard.end, Some(AgentEnd::Failed { kind: "rounds", .. })), "{:?}", heard.end);
 }

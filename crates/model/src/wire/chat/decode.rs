@@ -5,33 +5,33 @@
 
 use serde_json::{Map, Value};
 
-use super::thinking::{Piece, Thinking};
+use super::thinking::{ThinkingPiece, ThinkingSplitter};
 use crate::classify;
-use crate::error::{ErrorKind, ModelError};
+use crate::error::{ModelError, ModelErrorKind};
 use crate::message::{Seal, ToolCall};
-use crate::reply::{Delta, Reply, Stop};
+use crate::reply::{ModelReply, ReplyDelta, ReplyStop};
 use crate::sse::SseEvent;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 use crate::wire::assembly::Assembly;
 use crate::wire::json::{count, count_at, data, list, text, words};
-use crate::wire::{Decode, Wire};
+use crate::wire::{StreamDecoder, WireFormat};
 
 /// State of one stream.
 #[derive(Debug, Default)]
-pub(crate) struct Decoder {
+pub(crate) struct ChatDecoder {
     reply: Assembly,
     /// Calls by the index the server gave, with their position in the reply.
     slots: Vec<(Option<u64>, usize)>,
     /// OpenRouter's own form of the thoughts, to be sent back.
     details: Vec<Map<String, Value>>,
     /// Tells thoughts in the words from the words.
-    thinking: Thinking,
+    thinking: ThinkingSplitter,
     refused: bool,
     done: bool,
 }
 
-impl Decode for Decoder {
-    fn push(&mut self, event: &SseEvent) -> Vec<Delta> {
+impl StreamDecoder for ChatDecoder {
+    fn push(&mut self, event: &SseEvent) -> Vec<ReplyDelta> {
         let mut out = Vec::new();
         if self.is_over() || event.data.trim().is_empty() {
             return out;
@@ -51,21 +51,21 @@ impl Decode for Decoder {
         self.done || self.reply.failed()
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Reply, ModelError> {
+    fn finish(mut self: Box<Self>) -> Result<ModelReply, ModelError> {
         if !self.details.is_empty() && !self.reply.failed() {
             let at = self.reply.first_reasoning();
             let value = Value::Array(self.details.into_iter().map(Value::Object).collect());
-            self.reply.seal(at, Seal { wire: Wire::Chat, value });
+            self.reply.seal(at, Seal { wire: WireFormat::Chat, value });
         }
         if self.refused && self.reply.stop.is_some() {
-            self.reply.stop = Some(Stop::Refusal);
+            self.reply.stop = Some(ReplyStop::Refusal);
         }
         self.reply.finish("a finish reason")
     }
 }
 
-impl Decoder {
-    fn chunk(&mut self, chunk: &Value, is_error: bool, out: &mut Vec<Delta>) {
+impl ChatDecoder {
+    fn chunk(&mut self, chunk: &Value, is_error: bool, out: &mut Vec<ReplyDelta>) {
         if is_error || chunk.get("error").is_some_and(|error| !error.is_null()) {
             self.reply.fail(classify::from_event(chunk));
             return;
@@ -87,7 +87,7 @@ impl Decoder {
         }
     }
 
-    fn delta(&mut self, delta: &Value, out: &mut Vec<Delta>) {
+    fn delta(&mut self, delta: &Value, out: &mut Vec<ReplyDelta>) {
         self.thoughts(delta, out);
         if let Some(content) = delta.get("content") {
             for piece in self.thinking.push(&words(content)) {
@@ -108,21 +108,21 @@ impl Decoder {
         }
     }
 
-    fn say(&mut self, piece: Piece, out: &mut Vec<Delta>) {
+    fn say(&mut self, piece: ThinkingPiece, out: &mut Vec<ReplyDelta>) {
         match piece {
-            Piece::Thoughts(text) => self.reply.add_reasoning(&text, out),
-            Piece::Words(text) => self.reply.add_text(&text, out),
+            ThinkingPiece::Thoughts(text) => self.reply.add_reasoning(&text, out),
+            ThinkingPiece::Words(text) => self.reply.add_text(&text, out),
         }
     }
 
     /// Says what was held back because it could have been a tag.
-    fn say_rest(&mut self, out: &mut Vec<Delta>) {
+    fn say_rest(&mut self, out: &mut Vec<ReplyDelta>) {
         if let Some(piece) = self.thinking.rest() {
             self.say(piece, out);
         }
     }
 
-    fn thoughts(&mut self, delta: &Value, out: &mut Vec<Delta>) {
+    fn thoughts(&mut self, delta: &Value, out: &mut Vec<ReplyDelta>) {
         let named = ["reasoning", "reasoning_content"].iter().find_map(|key| text(delta, key));
         let details = list(delta, "reasoning_details");
         match named {
@@ -161,7 +161,7 @@ impl Decoder {
         }
     }
 
-    fn call(&mut self, call: &Value, out: &mut Vec<Delta>) {
+    fn call(&mut self, call: &Value, out: &mut Vec<ReplyDelta>) {
         let index = count(call, "index");
         let id = text(call, "id");
         let function = call.get("function").unwrap_or(call);
@@ -214,19 +214,19 @@ impl Decoder {
 
     fn ended(&mut self, reason: &str, choice: &Value) {
         let stop = match reason {
-            "length" | "max_tokens" | "model_length" => Stop::MaxTokens,
-            "content_filter" => Stop::Refusal,
+            "length" | "max_tokens" | "model_length" => ReplyStop::MaxTokens,
+            "content_filter" => ReplyStop::Refusal,
             "error" => {
                 let told = choice.get("error").filter(|error| !error.is_null());
                 self.reply.fail(told.map_or_else(
-                    || ModelError::new(ErrorKind::Overloaded, "generation ended with an error"),
+                    || ModelError::new(ModelErrorKind::Overloaded, "generation ended with an error"),
                     |_| classify::from_event(choice),
                 ));
                 return;
             }
             // `stop`, `tool_calls` and whatever else servers invent: whether there are calls tells the two apart.
-            _ if self.reply.has_calls() => Stop::ToolUse,
-            _ => Stop::EndTurn,
+            _ if self.reply.has_calls() => ReplyStop::ToolUse,
+            _ => ReplyStop::EndTurn,
         };
         self.reply.stop = Some(stop);
     }
@@ -235,19 +235,19 @@ impl Decoder {
 /// The fields of a detail that arrive in fragments.
 const GROWING: [&str; 4] = ["text", "summary", "data", "signature"];
 
-fn usage(json: &Value) -> Usage {
+fn usage(json: &Value) -> TokenUsage {
     let read = count_at(json, ["prompt_tokens_details", "cached_tokens"]);
     let write = count_at(json, ["prompt_tokens_details", "cache_write_tokens"]);
     let reasoning = count_at(json, ["completion_tokens_details", "reasoning_tokens"]);
     let input = count(json, "prompt_tokens").unwrap_or(0);
     let output = count(json, "completion_tokens").unwrap_or(0);
     let cost = json.get("cost").and_then(Value::as_f64).filter(|cost| cost.is_finite() && *cost >= 0.0);
-    Usage { cost_usd: cost, ..Usage::from_inclusive(input, read, write, output, reasoning) }
+    TokenUsage { cost_usd: cost, ..TokenUsage::from_inclusive(input, read, write, output, reasoning) }
 }
 
 /// A body that was not streamed.
-pub(crate) fn whole(body: &Value) -> Result<Reply, ModelError> {
-    let mut decoder = Box::<Decoder>::default();
+pub(crate) fn whole(body: &Value) -> Result<ModelReply, ModelError> {
+    let mut decoder = Box::<ChatDecoder>::default();
     decoder.chunk(body, false, &mut Vec::new());
     decoder.finish()
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Message, Part, Role};
-use crate::request::{Request, Tool, ToolChoice};
-use crate::wire::{Dialect, Wire};
+use crate::message::{MessagePart, ModelMessage, Role};
+use crate::request::{ModelRequest, ToolChoice, ToolSpec};
+use crate::wire::{WireDialect, WireFormat};
 
-pub(crate) fn encode(request: &Request, dialect: Dialect) -> Value {
+pub(crate) fn encode(request: &ModelRequest, dialect: WireDialect) -> Value {
     let mut messages = Vec::new();
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system}));
@@ -17,7 +17,7 @@ pub(crate) fn encode(request: &Request, dialect: Dialect) -> Value {
             Role::Assistant => messages.push(assistant(message, dialect)),
         }
     }
-    if dialect == Dialect::OpenRouter && request.model.starts_with("anthropic/") {
+    if dialect == WireDialect::OpenRouter && request.model.starts_with("anthropic/") {
         mark(&mut messages);
     }
     let mut body = json!({"model": request.model, "messages": messages, "stream": true});
@@ -40,9 +40,9 @@ fn mark(messages: &mut [Value]) {
     }
 }
 
-fn options(request: &Request, dialect: Dialect, body: &mut Map<String, Value>) {
+fn options(request: &ModelRequest, dialect: WireDialect, body: &mut Map<String, Value>) {
     let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
-    if dialect != Dialect::OpenRouter {
+    if dialect != WireDialect::OpenRouter {
         // There it is always on, and the option a no-op.
         set("stream_options", json!({"include_usage": true}));
     }
@@ -58,7 +58,7 @@ fn options(request: &Request, dialect: Dialect, body: &mut Map<String, Value>) {
         }
     }
     if let Some(most) = request.max_output {
-        let key = if dialect == Dialect::OpenAi { "max_completion_tokens" } else { "max_tokens" };
+        let key = if dialect == WireDialect::OpenAi { "max_completion_tokens" } else { "max_tokens" };
         set(key, json!(most));
     }
     if let Some(temperature) = request.temperature {
@@ -66,30 +66,30 @@ fn options(request: &Request, dialect: Dialect, body: &mut Map<String, Value>) {
     }
     if let Some(effort) = request.effort {
         match dialect {
-            Dialect::OpenRouter => set("reasoning", json!({"effort": effort.word()})),
-            Dialect::OpenAi | Dialect::Compatible => set("reasoning_effort", json!(effort.word())),
+            WireDialect::OpenRouter => set("reasoning", json!({"effort": effort.word()})),
+            WireDialect::OpenAi | WireDialect::Compatible => set("reasoning_effort", json!(effort.word())),
         };
     }
     if let Some(format) = &request.format {
         let schema = json!({"name": format.name, "schema": format.schema, "strict": true});
         set("response_format", json!({"type": "json_schema", "json_schema": schema}));
     }
-    if dialect == Dialect::OpenRouter && (!request.tools.is_empty() || request.format.is_some()) {
+    if dialect == WireDialect::OpenRouter && (!request.tools.is_empty() || request.format.is_some()) {
         // Otherwise a request may be routed to a provider that silently drops tools or the schema.
         set("provider", json!({"require_parameters": true}));
     }
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &ToolSpec) -> Value {
     json!({"type": "function", "function": {
         "name": tool.name, "description": tool.description, "parameters": tool.schema,
     }})
 }
 
 /// Results become messages of their own, before the words: they must follow their calls directly.
-fn user(message: &Message, out: &mut Vec<Value>) {
+fn user(message: &ModelMessage, out: &mut Vec<Value>) {
     for part in &message.parts {
-        if let Part::Result(result) = part {
+        if let MessagePart::Result(result) = part {
             out.push(json!({"role": "tool", "tool_call_id": result.call_id, "content": result.text}));
         }
     }
@@ -99,7 +99,7 @@ fn user(message: &Message, out: &mut Vec<Value>) {
     }
 }
 
-fn assistant(message: &Message, dialect: Dialect) -> Value {
+fn assistant(message: &ModelMessage, dialect: WireDialect) -> Value {
     let text = message.text();
     let content = if text.is_empty() { Value::Null } else { Value::String(text) };
     let mut out = json!({"role": "assistant", "content": content});
@@ -113,7 +113,7 @@ fn assistant(message: &Message, dialect: Dialect) -> Value {
     if !calls.is_empty() {
         out["tool_calls"] = calls.into();
     }
-    if dialect == Dialect::OpenRouter
+    if dialect == WireDialect::OpenRouter
         && let Some(details) = reasoning_details(message)
     {
         out["reasoning_details"] = details;
@@ -121,10 +121,10 @@ fn assistant(message: &Message, dialect: Dialect) -> Value {
     out
 }
 
-fn reasoning_details(message: &Message) -> Option<Value> {
+fn reasoning_details(message: &ModelMessage) -> Option<Value> {
     message.parts.iter().find_map(|part| match part {
-        Part::Reasoning(reasoning) => {
-            let seal = reasoning.seal.as_ref().filter(|seal| seal.wire == Wire::Chat)?;
+        MessagePart::Reasoning(reasoning) => {
+            let seal = reasoning.seal.as_ref().filter(|seal| seal.wire == WireFormat::Chat)?;
             Some(seal.value.clone())
         }
         _ => None,

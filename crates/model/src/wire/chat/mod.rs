@@ -4,5 +4,5 @@ mod decode;
 mod encode;
 mod thinking;
 
-pub(super) use decode::{Decoder, whole};
+pub(super) use decode::{ChatDecoder, whole};
 pub(super) use encode::encode;

@@ -5,7 +5,7 @@ const CLOSE: &str = "</think>";
 
 /// What a piece of an answer turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum ThinkingPiece {
     Thoughts(String),
     Words(String),
 }
@@ -14,14 +14,14 @@ pub(super) enum Piece {
 ///
 /// Thoughts are not kept in a conversation as words, and a call that is only thought about is none.
 #[derive(Debug, Default)]
-pub(super) struct Thinking {
-    place: Place,
+pub(super) struct ThinkingSplitter {
+    place: ThinkingPosition,
     /// What may still be part of a tag.
     held: String,
 }
 
 #[derive(Debug, Default)]
-enum Place {
+enum ThinkingPosition {
     /// Nothing but white space so far.
     #[default]
     Begin,
@@ -33,41 +33,42 @@ enum Place {
     Words,
 }
 
-impl Thinking {
+impl ThinkingSplitter {
     /// Takes a piece of the answer.
-    pub(super) fn push(&mut self, text: &str) -> Vec<Piece> {
+    pub(super) fn push(&mut self, text: &str) -> Vec<ThinkingPiece> {
         self.held.push_str(text);
         let mut pieces = Vec::new();
         loop {
             match self.place {
-                Place::Begin => {
+                ThinkingPosition::Begin => {
                     let begun = self.held.trim_start();
                     if let Some(rest) = begun.strip_prefix(OPEN) {
-                        (self.place, self.held) = (Place::Inside, rest.to_owned());
+                        (self.place, self.held) = (ThinkingPosition::Inside, rest.to_owned());
                     } else if OPEN.starts_with(begun) {
                         return pieces;
                     } else {
-                        self.place = Place::Words;
+                        self.place = ThinkingPosition::Words;
                     }
                 }
-                Place::Inside => {
+                ThinkingPosition::Inside => {
                     let Some((thoughts, rest)) = self.held.split_once(CLOSE) else {
                         let rest = self.held.split_off(self.held.len() - begun(&self.held));
                         let thoughts = std::mem::replace(&mut self.held, rest);
-                        pieces.extend((!thoughts.is_empty()).then_some(Piece::Thoughts(thoughts)));
+                        pieces.extend((!thoughts.is_empty()).then_some(ThinkingPiece::Thoughts(thoughts)));
                         return pieces;
                     };
-                    pieces.extend((!thoughts.is_empty()).then(|| Piece::Thoughts(thoughts.to_owned())));
-                    (self.place, self.held) = (Place::Behind, rest.to_owned());
+                    pieces
+                        .extend((!thoughts.is_empty()).then(|| ThinkingPiece::Thoughts(thoughts.to_owned())));
+                    (self.place, self.held) = (ThinkingPosition::Behind, rest.to_owned());
                 }
-                Place::Behind => {
+                ThinkingPosition::Behind => {
                     self.held = self.held.trim_start().to_owned();
                     if self.held.is_empty() {
                         return pieces;
                     }
-                    self.place = Place::Words;
+                    self.place = ThinkingPosition::Words;
                 }
-                Place::Words => {
+                ThinkingPosition::Words => {
                     pieces.extend(self.rest());
                     return pieces;
                 }
@@ -76,12 +77,16 @@ impl Thinking {
     }
 
     /// What was held back, when nothing follows.
-    pub(super) fn rest(&mut self) -> Option<Piece> {
+    pub(super) fn rest(&mut self) -> Option<ThinkingPiece> {
         let held = std::mem::take(&mut self.held);
         if held.is_empty() {
             return None;
         }
-        Some(if matches!(self.place, Place::Inside) { Piece::Thoughts(held) } else { Piece::Words(held) })
+        Some(if matches!(self.place, ThinkingPosition::Inside) {
+            ThinkingPiece::Thoughts(held)
+        } else {
+            ThinkingPiece::Words(held)
+        })
     }
 }
 
@@ -99,15 +104,16 @@ mod tests {
 
     /// Thoughts and words of an answer that comes in pieces of so many signs.
     fn told(answer: &str, cut: usize) -> (String, String) {
-        let (mut thinking, mut thoughts, mut words) = (Thinking::default(), String::new(), String::new());
+        let (mut thinking, mut thoughts, mut words) =
+            (ThinkingSplitter::default(), String::new(), String::new());
         let signs: Vec<char> = answer.chars().collect();
-        let mut pieces: Vec<Piece> =
+        let mut pieces: Vec<ThinkingPiece> =
             signs.chunks(cut).flat_map(|piece| thinking.push(&piece.iter().collect::<String>())).collect();
         pieces.extend(thinking.rest());
         for piece in pieces {
             match piece {
-                Piece::Thoughts(text) => thoughts += &text,
-                Piece::Words(text) => words += &text,
+                ThinkingPiece::Thoughts(text) => thoughts += &text,
+                ThinkingPiece::Words(text) => words += &text,
             }
         }
         (thoughts, words)

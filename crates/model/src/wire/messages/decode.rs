@@ -4,27 +4,27 @@ use serde_json::{Value, json};
 
 use crate::classify;
 use crate::error::ModelError;
-use crate::message::{Part, Reasoning, Seal, ToolCall};
-use crate::reply::{Delta, Reply, Stop};
+use crate::message::{MessagePart, Reasoning, Seal, ToolCall};
+use crate::reply::{ModelReply, ReplyDelta, ReplyStop};
 use crate::sse::SseEvent;
-use crate::usage::Usage;
+use crate::usage::TokenUsage;
 use crate::wire::assembly::Assembly;
 use crate::wire::json::{count, data, kind, list, text};
-use crate::wire::{Decode, Wire};
+use crate::wire::{StreamDecoder, WireFormat};
 
 /// State of one stream.
 #[derive(Debug, Default)]
-pub(crate) struct Decoder {
+pub(crate) struct MessagesDecoder {
     reply: Assembly,
-    blocks: Vec<Block>,
+    blocks: Vec<MessagesBlock>,
     /// Why it will stop; counts only once the stream says that it has.
-    reason: Option<Stop>,
+    reason: Option<ReplyStop>,
     over: bool,
 }
 
 /// A block of the stream and the part it became.
 #[derive(Debug)]
-struct Block {
+struct MessagesBlock {
     index: u64,
     at: usize,
     /// Input given when the block opened, used when no fragments follow.
@@ -32,8 +32,8 @@ struct Block {
     signature: String,
 }
 
-impl Decode for Decoder {
-    fn push(&mut self, event: &SseEvent) -> Vec<Delta> {
+impl StreamDecoder for MessagesDecoder {
+    fn push(&mut self, event: &SseEvent) -> Vec<ReplyDelta> {
         let mut out = Vec::new();
         // A router adds the end marker of the other wire.
         if self.is_over() || event.data.trim().is_empty() || event.data.trim() == "[DONE]" {
@@ -50,16 +50,16 @@ impl Decode for Decoder {
         self.over || self.reply.failed()
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Reply, ModelError> {
+    fn finish(mut self: Box<Self>) -> Result<ModelReply, ModelError> {
         if self.over {
-            self.reply.stop = Some(self.reason.unwrap_or(Stop::EndTurn));
+            self.reply.stop = Some(self.reason.unwrap_or(ReplyStop::EndTurn));
         }
         self.reply.finish("message_stop")
     }
 }
 
-impl Decoder {
-    fn event(&mut self, kind: &str, json: &Value, out: &mut Vec<Delta>) {
+impl MessagesDecoder {
+    fn event(&mut self, kind: &str, json: &Value, out: &mut Vec<ReplyDelta>) {
         match kind {
             "message_start" => {
                 let message = json.get("message").unwrap_or(&Value::Null);
@@ -87,11 +87,11 @@ impl Decoder {
         }
     }
 
-    fn open(&mut self, index: Option<u64>, block: &Value, out: &mut Vec<Delta>) {
+    fn open(&mut self, index: Option<u64>, block: &Value, out: &mut Vec<ReplyDelta>) {
         let mut input = None;
         let at = match text(block, "type").unwrap_or_default() {
             "text" => {
-                let at = self.reply.open(Part::Text(String::new()));
+                let at = self.reply.open(MessagePart::Text(String::new()));
                 self.reply.append(at, text(block, "text").unwrap_or_default(), out);
                 at
             }
@@ -103,14 +103,14 @@ impl Decoder {
                 self.reply.open_call(ToolCall::new(id, name, ""), out)
             }
             "thinking" => {
-                let at = self.reply.open(Part::Reasoning(Reasoning::default()));
+                let at = self.reply.open(MessagePart::Reasoning(Reasoning::default()));
                 self.reply.append(at, text(block, "thinking").unwrap_or_default(), out);
                 at
             }
             "redacted_thinking" => {
                 let value = json!({"data": block.get("data").cloned().unwrap_or_default()});
-                let seal = Some(Seal { wire: Wire::Messages, value });
-                self.reply.open(Part::Reasoning(Reasoning { text: String::new(), seal }))
+                let seal = Some(Seal { wire: WireFormat::Messages, value });
+                self.reply.open(MessagePart::Reasoning(Reasoning { text: String::new(), seal }))
             }
             // Blocks of tools that run at the provider, which are never asked for.
             _ => return,
@@ -118,11 +118,11 @@ impl Decoder {
         let signature = text(block, "signature").unwrap_or_default().to_owned();
         let index = index.unwrap_or(self.blocks.len() as u64);
         if !self.reply.failed() {
-            self.blocks.push(Block { index, at, input, signature });
+            self.blocks.push(MessagesBlock { index, at, input, signature });
         }
     }
 
-    fn grow(&mut self, index: Option<u64>, json: &Value, out: &mut Vec<Delta>) {
+    fn grow(&mut self, index: Option<u64>, json: &Value, out: &mut Vec<ReplyDelta>) {
         let found = self.blocks.iter_mut().rev().find(|block| index.is_none_or(|index| index == block.index));
         let (Some(block), Some(delta)) = (found, json.get("delta")) else { return };
         let key = match text(delta, "type").unwrap_or_default() {
@@ -139,7 +139,7 @@ impl Decoder {
         self.reply.append(at, text(delta, key).unwrap_or_default(), out);
     }
 
-    fn close(&mut self, index: Option<u64>, out: &mut Vec<Delta>) {
+    fn close(&mut self, index: Option<u64>, out: &mut Vec<ReplyDelta>) {
         let found = self.blocks.iter_mut().rev().find(|block| index.is_none_or(|index| index == block.index));
         let Some(block) = found else { return };
         let at = block.at;
@@ -150,11 +150,11 @@ impl Decoder {
             self.reply.append(at, &input, out);
         }
         if !signature.is_empty() && self.reply.reasoning_at(at).is_some_and(|r| r.seal.is_none()) {
-            self.reply.seal(at, Seal { wire: Wire::Messages, value: json!({"signature": signature}) });
+            self.reply.seal(at, Seal { wire: WireFormat::Messages, value: json!({"signature": signature}) });
         }
     }
 
-    fn close_all(&mut self, out: &mut Vec<Delta>) {
+    fn close_all(&mut self, out: &mut Vec<ReplyDelta>) {
         for index in self.blocks.iter().map(|block| block.index).collect::<Vec<_>>() {
             self.close(Some(index), out);
         }
@@ -163,7 +163,7 @@ impl Decoder {
     /// Counts are cumulative: a later figure replaces an earlier one.
     fn count(&mut self, holder: &Value) {
         let Some(json) = holder.get("usage").filter(|usage| usage.is_object()) else { return };
-        let usage = self.reply.usage.get_or_insert_with(Usage::default);
+        let usage = self.reply.usage.get_or_insert_with(TokenUsage::default);
         // Input excludes what was cached on this wire, so the buckets are disjoint as they are.
         for (key, bucket) in [
             ("input_tokens", &mut usage.input),
@@ -178,21 +178,21 @@ impl Decoder {
     }
 }
 
-fn stop(reason: &str) -> Stop {
+fn stop(reason: &str) -> ReplyStop {
     match reason {
-        "tool_use" => Stop::ToolUse,
-        "max_tokens" => Stop::MaxTokens,
-        "stop_sequence" => Stop::StopSequence,
-        "pause_turn" => Stop::Pause,
-        "refusal" => Stop::Refusal,
-        "model_context_window_exceeded" => Stop::ContextFull,
-        _ => Stop::EndTurn,
+        "tool_use" => ReplyStop::ToolUse,
+        "max_tokens" => ReplyStop::MaxTokens,
+        "stop_sequence" => ReplyStop::StopSequence,
+        "pause_turn" => ReplyStop::Pause,
+        "refusal" => ReplyStop::Refusal,
+        "model_context_window_exceeded" => ReplyStop::ContextFull,
+        _ => ReplyStop::EndTurn,
     }
 }
 
 /// A body that was not streamed.
-pub(crate) fn whole(body: &Value) -> Result<Reply, ModelError> {
-    let mut decoder = Box::<Decoder>::default();
+pub(crate) fn whole(body: &Value) -> Result<ModelReply, ModelError> {
+    let mut decoder = Box::<MessagesDecoder>::default();
     let mut out = Vec::new();
     if text(body, "type") == Some("error") || body.get("error").is_some_and(|error| !error.is_null()) {
         return Err(classify::from_event(body));

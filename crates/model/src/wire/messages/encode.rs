@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Message, Part, Reasoning, Role};
-use crate::request::{Request, ToolChoice};
-use crate::wire::Wire;
+use crate::message::{MessagePart, ModelMessage, Reasoning, Role};
+use crate::request::{ModelRequest, ToolChoice};
+use crate::wire::WireFormat;
 
 /// The limit must be given; this one every current model accepts.
 const DEFAULT_MAX_OUTPUT: u32 = 8_192;
 
-pub(crate) fn encode(request: &Request) -> Value {
+pub(crate) fn encode(request: &ModelRequest) -> Value {
     let thinking = request.effort.map(|effort| effort.tokens());
     // Thoughts count towards the limit, so it must leave room for the answer.
     let most = match (request.max_output, thinking) {
@@ -28,7 +28,7 @@ pub(crate) fn encode(request: &Request) -> Value {
     body
 }
 
-fn options(request: &Request, thinking: Option<u32>, body: &mut Map<String, Value>) {
+fn options(request: &ModelRequest, thinking: Option<u32>, body: &mut Map<String, Value>) {
     let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
     let system = system(request);
     if !system.is_empty() {
@@ -62,7 +62,7 @@ fn options(request: &Request, thinking: Option<u32>, body: &mut Map<String, Valu
 }
 
 /// The system prompt; this wire has no schema for answers that all its models know, so the wish is put into words.
-fn system(request: &Request) -> String {
+fn system(request: &ModelRequest) -> String {
     let Some(format) = &request.format else { return request.system.clone() };
     let wish = format!(
         "Answer with one JSON value only, without any other text, that follows this JSON Schema:\n{}",
@@ -72,7 +72,7 @@ fn system(request: &Request) -> String {
 }
 
 /// Roles must alternate and results come first, so neighbours of one role are joined.
-fn messages(all: &[Message]) -> Vec<Value> {
+fn messages(all: &[ModelMessage]) -> Vec<Value> {
     let mut joined: Vec<(Role, Vec<Value>, Vec<Value>)> = Vec::new();
     for message in all {
         if joined.last().is_none_or(|(role, ..)| *role != message.role) {
@@ -80,7 +80,7 @@ fn messages(all: &[Message]) -> Vec<Value> {
         }
         if let Some((_, results, others)) = joined.last_mut() {
             for part in &message.parts {
-                let list = if matches!(part, Part::Result(_)) { &mut *results } else { &mut *others };
+                let list = if matches!(part, MessagePart::Result(_)) { &mut *results } else { &mut *others };
                 list.extend(block(part));
             }
         }
@@ -103,16 +103,16 @@ fn messages(all: &[Message]) -> Vec<Value> {
     out
 }
 
-fn block(part: &Part) -> Option<Value> {
+fn block(part: &MessagePart) -> Option<Value> {
     match part {
         // Empty texts are refused.
-        Part::Text(text) if text.trim().is_empty() => None,
-        Part::Text(text) => Some(json!({"type": "text", "text": text})),
-        Part::Reasoning(reasoning) => thinking(reasoning),
-        Part::Call(call) => Some(json!({
+        MessagePart::Text(text) if text.trim().is_empty() => None,
+        MessagePart::Text(text) => Some(json!({"type": "text", "text": text})),
+        MessagePart::Reasoning(reasoning) => thinking(reasoning),
+        MessagePart::Call(call) => Some(json!({
             "type": "tool_use", "id": call.id, "name": call.name, "input": call.object_for_history(),
         })),
-        Part::Result(result) => {
+        MessagePart::Result(result) => {
             let mut block =
                 json!({"type": "tool_result", "tool_use_id": result.call_id, "content": result.text});
             if result.is_error {
@@ -125,7 +125,7 @@ fn block(part: &Part) -> Option<Value> {
 
 /// A thought goes back only as it came, with its signature.
 fn thinking(reasoning: &Reasoning) -> Option<Value> {
-    let seal = reasoning.seal.as_ref().filter(|seal| seal.wire == Wire::Messages)?;
+    let seal = reasoning.seal.as_ref().filter(|seal| seal.wire == WireFormat::Messages)?;
     match seal.value.get("data") {
         Some(data) => Some(json!({"type": "redacted_thinking", "data": data})),
         None => {

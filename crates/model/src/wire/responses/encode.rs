@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Message, Part, Reasoning, Role, ToolCall};
-use crate::request::{Request, ToolChoice};
-use crate::wire::Wire;
+use crate::message::{MessagePart, ModelMessage, Reasoning, Role, ToolCall};
+use crate::request::{ModelRequest, ToolChoice};
+use crate::wire::WireFormat;
 
-pub(crate) fn encode(request: &Request) -> Value {
+pub(crate) fn encode(request: &ModelRequest) -> Value {
     // Nothing is kept at the provider, so thoughts travel with the conversation, encrypted.
     let mut body = json!({
         "model": request.model,
@@ -23,7 +23,7 @@ pub(crate) fn encode(request: &Request) -> Value {
     body
 }
 
-fn options(request: &Request, body: &mut Map<String, Value>) {
+fn options(request: &ModelRequest, body: &mut Map<String, Value>) {
     let mut set = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
     if !request.system.is_empty() {
         set("instructions", json!(request.system));
@@ -59,10 +59,10 @@ fn options(request: &Request, body: &mut Map<String, Value>) {
     }
 }
 
-fn input(messages: &[Message]) -> Vec<Value> {
+fn input(messages: &[ModelMessage]) -> Vec<Value> {
     let custom: HashSet<&str> = messages
         .iter()
-        .flat_map(Message::calls)
+        .flat_map(ModelMessage::calls)
         .filter(|call| call.custom)
         .map(|call| call.id.as_str())
         .collect();
@@ -70,7 +70,7 @@ fn input(messages: &[Message]) -> Vec<Value> {
     for message in messages {
         // Results come first: they must follow their calls.
         for part in &message.parts {
-            if let Part::Result(result) = part {
+            if let MessagePart::Result(result) = part {
                 let kind = if custom.contains(result.call_id.as_str()) {
                     "custom_tool_call_output"
                 } else {
@@ -84,10 +84,10 @@ fn input(messages: &[Message]) -> Vec<Value> {
     items
 }
 
-fn item(role: Role, part: &Part) -> Option<Value> {
+fn item(role: Role, part: &MessagePart) -> Option<Value> {
     match part {
-        Part::Text(text) if text.is_empty() => None,
-        Part::Text(text) => Some(match role {
+        MessagePart::Text(text) if text.is_empty() => None,
+        MessagePart::Text(text) => Some(match role {
             Role::User => json!({
                 "type": "message", "role": "user", "content": [{"type": "input_text", "text": text}],
             }),
@@ -95,9 +95,9 @@ fn item(role: Role, part: &Part) -> Option<Value> {
                 "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}],
             }),
         }),
-        Part::Reasoning(reasoning) => thought(reasoning),
-        Part::Call(call) => Some(call_item(call)),
-        Part::Result(_) => None,
+        MessagePart::Reasoning(reasoning) => thought(reasoning),
+        MessagePart::Call(call) => Some(call_item(call)),
+        MessagePart::Result(_) => None,
     }
 }
 
@@ -115,6 +115,6 @@ fn call_item(call: &ToolCall) -> Value {
 
 /// A thought goes back as the item it came as.
 fn thought(reasoning: &Reasoning) -> Option<Value> {
-    let seal = reasoning.seal.as_ref().filter(|seal| seal.wire == Wire::Responses)?;
+    let seal = reasoning.seal.as_ref().filter(|seal| seal.wire == WireFormat::Responses)?;
     Some(seal.value.clone())
 }

@@ -3,5 +3,5 @@
 mod decode;
 mod encode;
 
-pub(super) use decode::{Decoder, whole};
+pub(super) use decode::{ResponsesDecoder, whole};
 pub(super) use encode::encode;

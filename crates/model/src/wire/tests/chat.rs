@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
 use super::{brief, data, decode};
-use crate::error::ErrorKind;
-use crate::reply::Delta;
-use crate::wire::Wire;
+use crate::error::ModelErrorKind;
+use crate::reply::ReplyDelta;
+use crate::wire::WireFormat;
 
 fn delta(delta: Value) -> Value {
     json!({"id": "gen-1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
@@ -14,12 +14,12 @@ fn end(reason: &str) -> Value {
 }
 
 fn check(chunks: &[Value], expect: &str) {
-    let (_, reply) = decode(Wire::Chat, &(data(chunks) + "data: [DONE]\n\n"));
+    let (_, reply) = decode(WireFormat::Chat, &(data(chunks) + "data: [DONE]\n\n"));
     assert_eq!(brief(&reply.unwrap()), expect);
 }
 
-fn fails(stream: &str, kind: ErrorKind, words: &str) {
-    let error = decode(Wire::Chat, stream).1.unwrap_err();
+fn fails(stream: &str, kind: ModelErrorKind, words: &str) {
+    let error = decode(WireFormat::Chat, stream).1.unwrap_err();
     assert_eq!(error.kind, kind, "{error}");
     assert!(error.to_string().contains(words), "{error}");
 }
@@ -134,7 +134,7 @@ fn a_call_without_a_name_is_not_understood() {
         delta(json!({"tool_calls": [{"index": 0, "id": "x", "function": {"arguments": "{}"}}]})),
         end("stop"),
     ];
-    fails(&data(&chunks), ErrorKind::Malformed, "no name");
+    fails(&data(&chunks), ModelErrorKind::Malformed, "no name");
 }
 
 #[test]
@@ -168,9 +168,9 @@ fn openrouter_details_are_joined_once_and_kept_to_be_sent_back() {
         delta(json!({"content": "x"})),
         end("stop"),
     ]);
-    let reply = decode(Wire::Chat, &stream).1.unwrap();
+    let reply = decode(WireFormat::Chat, &stream).1.unwrap();
     assert_eq!(brief(&reply), "(one two) / x | EndTurn");
-    let crate::message::Part::Reasoning(reasoning) = &reply.parts[0] else { panic!() };
+    let crate::message::MessagePart::Reasoning(reasoning) = &reply.parts[0] else { panic!() };
     assert_eq!(
         reasoning.seal.as_ref().unwrap().value,
         json!([
@@ -215,27 +215,27 @@ fn usage_comes_in_a_chunk_without_choices_and_in_disjoint_buckets() {
         "cost_details": {"upstream_inference_cost": null}, "is_byok": false,
     }});
     let stream = data(&[delta(json!({"content": "x"})), end("stop"), usage]) + "data: [DONE]\n\n";
-    let reply = decode(Wire::Chat, &stream).1.unwrap();
+    let reply = decode(WireFormat::Chat, &stream).1.unwrap();
     let usage = reply.usage.unwrap();
     assert_eq!(
         (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning, usage.cost_usd),
         (30, 60, 10, 30, 20, Some(0.0125))
     );
     assert_eq!((reply.id.as_deref(), reply.model.as_deref()), (Some("gen-1"), Some("m")));
-    let none = decode(Wire::Chat, &data(&[delta(json!({"content": "x"})), end("stop")])).1.unwrap();
+    let none = decode(WireFormat::Chat, &data(&[delta(json!({"content": "x"})), end("stop")])).1.unwrap();
     assert_eq!(none.usage, None);
 }
 
 #[test]
 fn a_stream_without_a_finish_reason_is_a_failure_even_with_its_end_marker() {
     let text = data(&[delta(json!({"content": "half"}))]);
-    fails(&text, ErrorKind::Cut, "finish reason");
-    fails(&(text.clone() + "data: [DONE]\n\n"), ErrorKind::Cut, "finish reason");
-    fails("", ErrorKind::Cut, "finish reason");
+    fails(&text, ModelErrorKind::Cut, "finish reason");
+    fails(&(text.clone() + "data: [DONE]\n\n"), ModelErrorKind::Cut, "finish reason");
+    fails("", ModelErrorKind::Cut, "finish reason");
     let empty_reason = json!({"choices": [{"delta": {"content": "x"}, "finish_reason": ""}]});
-    fails(&data(&[empty_reason]), ErrorKind::Cut, "finish reason");
+    fails(&data(&[empty_reason]), ModelErrorKind::Cut, "finish reason");
     // The end marker itself may be missing.
-    let (_, reply) = decode(Wire::Chat, &data(&[delta(json!({"content": "x"})), end("stop")]));
+    let (_, reply) = decode(WireFormat::Chat, &data(&[delta(json!({"content": "x"})), end("stop")]));
     assert_eq!(brief(&reply.unwrap()), "x | EndTurn");
 }
 
@@ -246,7 +246,7 @@ fn comments_are_skipped() {
         data(&[delta(json!({"content": "x"}))]),
         data(&[end("stop")])
     );
-    assert_eq!(brief(&decode(Wire::Chat, &stream).1.unwrap()), "x | EndTurn");
+    assert_eq!(brief(&decode(WireFormat::Chat, &stream).1.unwrap()), "x | EndTurn");
 }
 
 #[test]
@@ -257,15 +257,15 @@ fn an_error_in_the_middle_of_a_good_answer() {
     });
     let stream =
         data(&[delta(json!({"content": "half"})), error, delta(json!({"content": "more"})), end("stop")]);
-    let (deltas, reply) = decode(Wire::Chat, &stream);
-    assert_eq!(deltas, [Delta::Text("half".into())]);
+    let (deltas, reply) = decode(WireFormat::Chat, &stream);
+    assert_eq!(deltas, [ReplyDelta::Text("half".into())]);
     let error = reply.unwrap_err();
-    assert_eq!((error.kind, error.status), (ErrorKind::Overloaded, Some(502)));
+    assert_eq!((error.kind, error.status), (ModelErrorKind::Overloaded, Some(502)));
     assert!(error.message.contains("upstream died"));
     // The code as a text, and the bare finish reason.
-    fails(&data(&[json!({"error": {"code": "429", "message": "slow"}})]), ErrorKind::RateLimit, "slow");
-    fails(&data(&[end("error")]), ErrorKind::Overloaded, "error");
-    fails("event: error\ndata: {\"message\":\"boom\"}\n\n", ErrorKind::Overloaded, "boom");
+    fails(&data(&[json!({"error": {"code": "429", "message": "slow"}})]), ModelErrorKind::RateLimit, "slow");
+    fails(&data(&[end("error")]), ModelErrorKind::Overloaded, "error");
+    fails("event: error\ndata: {\"message\":\"boom\"}\n\n", ModelErrorKind::Overloaded, "boom");
     // A null error is none.
     let mut fine = delta(json!({"content": "x"}));
     fine["error"] = Value::Null;
@@ -274,7 +274,7 @@ fn an_error_in_the_middle_of_a_good_answer() {
 
 #[test]
 fn a_chunk_that_is_not_json() {
-    fails("data: {\"choices\": [\n\n", ErrorKind::Malformed, "not JSON");
+    fails("data: {\"choices\": [\n\n", ModelErrorKind::Malformed, "not JSON");
 }
 
 #[test]
@@ -287,13 +287,13 @@ fn pieces_come_as_they_are() {
         end("tool_calls"),
     ]);
     assert_eq!(
-        decode(Wire::Chat, &stream).0,
+        decode(WireFormat::Chat, &stream).0,
         [
-            Delta::Reasoning("r".into()),
-            Delta::Text("t".into()),
-            Delta::CallStarted { index: 0, name: "ls".into() },
-            Delta::CallArguments { index: 0, text: "{".into() },
-            Delta::CallArguments { index: 0, text: "}".into() },
+            ReplyDelta::Reasoning("r".into()),
+            ReplyDelta::Text("t".into()),
+            ReplyDelta::CallStarted { index: 0, name: "ls".into() },
+            ReplyDelta::CallArguments { index: 0, text: "{".into() },
+            ReplyDelta::CallArguments { index: 0, text: "}".into() },
         ]
     );
 }
@@ -302,9 +302,12 @@ fn pieces_come_as_they_are() {
 fn a_body_that_was_not_streamed() {
     let body = json!({"id": "1", "choices": [{"message": {"content": "hi", "tool_calls": [
         {"id": "a", "function": {"name": "ls", "arguments": "{}"}}]}, "finish_reason": "tool_calls"}]});
-    let reply = Wire::Chat.decode_whole(body.to_string().as_bytes()).unwrap();
+    let reply = WireFormat::Chat.decode_whole(body.to_string().as_bytes()).unwrap();
     assert_eq!(brief(&reply), "hi / ls#a{} | ToolUse");
     let failed = json!({"error": {"code": 503, "message": "no provider"}}).to_string();
-    assert_eq!(Wire::Chat.decode_whole(failed.as_bytes()).unwrap_err().kind, ErrorKind::Overloaded);
-    assert_eq!(Wire::Chat.decode_whole(b"<html>").unwrap_err().kind, ErrorKind::Malformed);
+    assert_eq!(
+        WireFormat::Chat.decode_whole(failed.as_bytes()).unwrap_err().kind,
+        ModelErrorKind::Overloaded
+    );
+    assert_eq!(WireFormat::Chat.decode_whole(b"<html>").unwrap_err().kind, ModelErrorKind::Malformed);
 }

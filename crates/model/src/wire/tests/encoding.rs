@@ -1,44 +1,45 @@
 use serde_json::{Value, json};
 
-use crate::message::{Message, Part, Reasoning, Role, Seal, ToolCall, ToolResult};
-use crate::request::{Effort, Format, Request, Tool, ToolChoice};
-use crate::wire::{Dialect, Wire};
+use crate::message::{MessagePart, ModelMessage, Reasoning, Role, Seal, ToolCall, ToolResult};
+use crate::request::{Effort, ModelRequest, ReplyFormat, ToolChoice, ToolSpec};
+use crate::wire::{WireDialect, WireFormat};
 
 /// A conversation with everything in it: a thought, two calls and their results with words after them.
-fn request(wire: Wire, seal: Value) -> Request {
+fn request(wire: WireFormat, seal: Value) -> ModelRequest {
     let reasoning = Reasoning { text: "hm".into(), seal: Some(Seal { wire, value: seal }) };
-    Request {
+    ModelRequest {
         model: "m".into(),
         system: "Be brief.".into(),
         messages: vec![
-            Message::user("Fix it."),
-            Message {
+            ModelMessage::user("Fix it."),
+            ModelMessage {
                 role: Role::Assistant,
                 parts: vec![
-                    Part::Reasoning(reasoning),
-                    Part::Text("Reading.".into()),
-                    Part::Call(ToolCall::new("a", "read", r#"{"p": 1}"#)),
-                    Part::Call(ToolCall::new("b", "read", "{broken")),
+                    MessagePart::Reasoning(reasoning),
+                    MessagePart::Text("Reading.".into()),
+                    MessagePart::Call(ToolCall::new("a", "read", r#"{"p": 1}"#)),
+                    MessagePart::Call(ToolCall::new("b", "read", "{broken")),
                 ],
             },
-            Message {
+            ModelMessage {
                 role: Role::User,
                 parts: vec![
-                    Part::Text("And hurry.".into()),
-                    Part::Result(ToolResult::ok("a", "one")),
-                    Part::Result(ToolResult::error("b", "bad arguments")),
+                    MessagePart::Text("And hurry.".into()),
+                    MessagePart::Result(ToolResult::ok("a", "one")),
+                    MessagePart::Result(ToolResult::error("b", "bad arguments")),
                 ],
             },
-            Message::user("Please."),
+            ModelMessage::user("Please."),
         ],
-        tools: vec![Tool::new("read", "Reads.", json!({"type": "object"}))],
-        ..Request::default()
+        tools: vec![ToolSpec::new("read", "Reads.", json!({"type": "object"}))],
+        ..ModelRequest::default()
     }
 }
 
 #[test]
 fn chat_puts_results_before_words_and_repairs_arguments() {
-    let body = Wire::Chat.encode(&request(Wire::Chat, json!([{"type": "t"}])), Dialect::OpenRouter);
+    let body =
+        WireFormat::Chat.encode(&request(WireFormat::Chat, json!([{"type": "t"}])), WireDialect::OpenRouter);
     assert_eq!(
         body,
         json!({
@@ -64,15 +65,16 @@ fn chat_puts_results_before_words_and_repairs_arguments() {
 
 #[test]
 fn chat_dialects_differ_where_they_must() {
-    let request = Request {
+    let request = ModelRequest {
         max_output: Some(5),
         effort: Some(Effort::Low),
         choice: ToolChoice::Named("read".into()),
-        format: Some(Format { name: "f".into(), schema: json!({}) }),
-        ..request(Wire::Messages, json!({}))
+        format: Some(ReplyFormat { name: "f".into(), schema: json!({}) }),
+        ..request(WireFormat::Messages, json!({}))
     };
-    let of = |dialect| Wire::Chat.encode(&request, dialect);
-    let (router, openai, other) = (of(Dialect::OpenRouter), of(Dialect::OpenAi), of(Dialect::Compatible));
+    let of = |dialect| WireFormat::Chat.encode(&request, dialect);
+    let (router, openai, other) =
+        (of(WireDialect::OpenRouter), of(WireDialect::OpenAi), of(WireDialect::Compatible));
     assert_eq!((&router["max_tokens"], &router["reasoning"]["effort"]), (&json!(5), &json!("low")));
     assert_eq!((&openai["max_completion_tokens"], &openai["reasoning_effort"]), (&json!(5), &json!("low")));
     assert_eq!((&other["max_tokens"], &other["reasoning_effort"]), (&json!(5), &json!("low")));
@@ -87,8 +89,8 @@ fn chat_dialects_differ_where_they_must() {
 
 #[test]
 fn messages_joins_neighbours_with_results_first() {
-    let body =
-        Wire::Messages.encode(&request(Wire::Messages, json!({"signature": "s"})), Dialect::Compatible);
+    let body = WireFormat::Messages
+        .encode(&request(WireFormat::Messages, json!({"signature": "s"})), WireDialect::Compatible);
     assert_eq!(
         body,
         json!({
@@ -119,9 +121,9 @@ fn messages_joins_neighbours_with_results_first() {
 #[test]
 fn a_router_is_told_what_to_cache_for_those_who_cache_only_what_is_marked() {
     let body = |model: &str| {
-        let mut request = request(Wire::Chat, json!([]));
+        let mut request = request(WireFormat::Chat, json!([]));
         request.model = model.to_owned();
-        Wire::Chat.encode(&request, Dialect::OpenRouter)["messages"].to_string()
+        WireFormat::Chat.encode(&request, WireDialect::OpenRouter)["messages"].to_string()
     };
     assert_eq!(body("anthropic/claude-x").matches("cache_control").count(), 2);
     assert_eq!(body("openai/gpt-x").matches("cache_control").count(), 0);
@@ -129,12 +131,12 @@ fn a_router_is_told_what_to_cache_for_those_who_cache_only_what_is_marked() {
 
 #[test]
 fn messages_thinking_excludes_temperature_and_forced_calls() {
-    let mut request = request(Wire::Chat, json!([]));
+    let mut request = request(WireFormat::Chat, json!([]));
     request.effort = Some(Effort::Medium);
     request.temperature = Some(0.5);
     request.choice = ToolChoice::Required;
-    request.format = Some(Format { name: "f".into(), schema: json!({"type": "object"}) });
-    let body = Wire::Messages.encode(&request, Dialect::Compatible);
+    request.format = Some(ReplyFormat { name: "f".into(), schema: json!({"type": "object"}) });
+    let body = WireFormat::Messages.encode(&request, WireDialect::Compatible);
     assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 8192}));
     assert!(body["max_tokens"].as_u64() > Some(8192));
     assert_eq!((body.get("temperature"), body.get("tool_choice")), (None, None));
@@ -142,17 +144,17 @@ fn messages_thinking_excludes_temperature_and_forced_calls() {
     assert!(!body["messages"].to_string().contains("thinking"));
     assert!(body["system"][0]["text"].as_str().unwrap().contains("JSON Schema"));
     request.effort = None;
-    let body = Wire::Messages.encode(&request, Dialect::Compatible);
+    let body = WireFormat::Messages.encode(&request, WireDialect::Compatible);
     assert_eq!((&body["temperature"], &body["tool_choice"]["type"]), (&json!(0.5), &json!("any")));
 }
 
 #[test]
 fn responses_echoes_thoughts_and_keeps_nothing_there() {
     let item = json!({"type": "reasoning", "id": "rs", "encrypted_content": "zzz", "summary": []});
-    let mut request = request(Wire::Responses, item.clone());
+    let mut request = request(WireFormat::Responses, item.clone());
     request.effort = Some(Effort::High);
-    request.format = Some(Format { name: "f".into(), schema: json!({}) });
-    let body = Wire::Responses.encode(&request, Dialect::OpenAi);
+    request.format = Some(ReplyFormat { name: "f".into(), schema: json!({}) });
+    let body = WireFormat::Responses.encode(&request, WireDialect::OpenAi);
     assert_eq!((&body["store"], &body["include"]), (&json!(false), &json!(["reasoning.encrypted_content"])));
     assert_eq!(body["instructions"], "Be brief.");
     assert_eq!(
@@ -176,15 +178,15 @@ fn responses_echoes_thoughts_and_keeps_nothing_there() {
 #[test]
 fn a_custom_call_is_answered_as_one() {
     let call = ToolCall { custom: true, ..ToolCall::new("c", "patch", r#"{"input":"*** Begin"}"#) };
-    let request = Request {
+    let request = ModelRequest {
         messages: vec![
-            Message { role: Role::Assistant, parts: vec![Part::Call(call)] },
-            Message::results([ToolResult::ok("c", "done")]),
+            ModelMessage { role: Role::Assistant, parts: vec![MessagePart::Call(call)] },
+            ModelMessage::results([ToolResult::ok("c", "done")]),
         ],
-        ..Request::default()
+        ..ModelRequest::default()
     };
     assert_eq!(
-        Wire::Responses.encode(&request, Dialect::OpenAi)["input"],
+        WireFormat::Responses.encode(&request, WireDialect::OpenAi)["input"],
         json!([
             {"type": "custom_tool_call", "call_id": "c", "name": "patch", "input": "*** Begin"},
             {"type": "custom_tool_call_output", "call_id": "c", "output": "done"},

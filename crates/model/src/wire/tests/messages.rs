@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::{brief, decode, named};
-use crate::error::ErrorKind;
-use crate::message::Part;
-use crate::reply::Delta;
-use crate::wire::Wire;
+use crate::error::ModelErrorKind;
+use crate::message::MessagePart;
+use crate::reply::ReplyDelta;
+use crate::wire::WireFormat;
 
 fn start() -> Value {
     json!({"type": "message_start", "message": {"id": "msg_1", "model": "claude", "usage": {
@@ -38,7 +38,7 @@ fn stream(middle: &[Value], reason: &str) -> String {
 }
 
 fn check(middle: &[Value], reason: &str, expect: &str) {
-    assert_eq!(brief(&decode(Wire::Messages, &stream(middle, reason)).1.unwrap()), expect);
+    assert_eq!(brief(&decode(WireFormat::Messages, &stream(middle, reason)).1.unwrap()), expect);
 }
 
 #[test]
@@ -62,14 +62,14 @@ fn text_thoughts_and_tools() {
         close(3),
     ];
     check(&middle, "tool_use", "(hm) / Let me see. / read#toolu_1{\"p\":1} / ls#toolu_2{} | ToolUse");
-    let reply = decode(Wire::Messages, &stream(&middle, "tool_use")).1.unwrap();
-    let Part::Reasoning(reasoning) = &reply.parts[0] else { panic!() };
+    let reply = decode(WireFormat::Messages, &stream(&middle, "tool_use")).1.unwrap();
+    let MessagePart::Reasoning(reasoning) = &reply.parts[0] else { panic!() };
     assert_eq!(reasoning.seal.as_ref().unwrap().value, json!({"signature": "sig"}));
 }
 
 #[test]
 fn input_excludes_the_cache_and_output_is_cumulative() {
-    let usage = decode(Wire::Messages, &stream(&[], "end_turn")).1.unwrap().usage.unwrap();
+    let usage = decode(WireFormat::Messages, &stream(&[], "end_turn")).1.unwrap().usage.unwrap();
     assert_eq!((usage.input, usage.cache_write, usage.cache_read, usage.output), (10, 5, 100, 42));
     assert_eq!(usage.total_input(), 115);
 }
@@ -111,8 +111,8 @@ fn input_may_be_given_at_once_and_thoughts_may_be_redacted() {
 fn a_stream_without_message_stop_is_a_failure() {
     let whole = stream(&[open(0, json!({"type": "text", "text": "x"})), close(0)], "end_turn");
     let cut = whole.split("event: message_stop").next().unwrap();
-    let error = decode(Wire::Messages, cut).1.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Cut);
+    let error = decode(WireFormat::Messages, cut).1.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Cut);
     assert!(error.message.contains("message_stop"));
 }
 
@@ -121,10 +121,10 @@ fn an_error_in_the_middle() {
     let mut events = vec![start(), open(0, json!({"type": "text", "text": "half"}))];
     events.push(json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}));
     events.extend(ending("end_turn"));
-    let (deltas, reply) = decode(Wire::Messages, &named(&events));
-    assert_eq!(deltas, [Delta::Text("half".into())]);
+    let (deltas, reply) = decode(WireFormat::Messages, &named(&events));
+    assert_eq!(deltas, [ReplyDelta::Text("half".into())]);
     let error = reply.unwrap_err();
-    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Overloaded, "Overloaded"));
+    assert_eq!((error.kind, error.message.as_str()), (ModelErrorKind::Overloaded, "Overloaded"));
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn events_may_lack_a_name_or_a_type_and_may_be_unknown() {
         stream(&[json!({"type": "invented"}), open(0, json!({"type": "text", "text": "x"}))], "end_turn");
     let nameless: String =
         text.lines().filter(|l| !l.starts_with("event:")).map(|l| format!("{l}\n")).collect();
-    assert_eq!(brief(&decode(Wire::Messages, &nameless).1.unwrap()), "x | EndTurn");
+    assert_eq!(brief(&decode(WireFormat::Messages, &nameless).1.unwrap()), "x | EndTurn");
     let typeless =
         "event: message_start\ndata: {\"message\":{}}\n\nevent: message_stop\ndata: {}\n\ndata: [DONE]\n\n";
-    assert_eq!(brief(&decode(Wire::Messages, typeless).1.unwrap()), " | EndTurn");
+    assert_eq!(brief(&decode(WireFormat::Messages, typeless).1.unwrap()), " | EndTurn");
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn a_body_that_was_not_streamed() {
     let body = json!({"type": "message", "id": "m", "content": [
         {"type": "text", "text": "hi"}, {"type": "tool_use", "id": "t", "name": "ls", "input": {"a": 1}},
     ], "stop_reason": "tool_use", "usage": {"input_tokens": 3, "output_tokens": 4}});
-    let reply = Wire::Messages.decode_whole(body.to_string().as_bytes()).unwrap();
+    let reply = WireFormat::Messages.decode_whole(body.to_string().as_bytes()).unwrap();
     assert_eq!(brief(&reply), "hi / ls#t{\"a\":1} | ToolUse");
     assert_eq!(reply.usage.unwrap().input, 3);
     let error =
-        Wire::Messages.decode_whole(br#"{"type":"error","error":{"type":"api_error","message":"x"}}"#);
-    assert_eq!(error.unwrap_err().kind, ErrorKind::Overloaded);
+        WireFormat::Messages.decode_whole(br#"{"type":"error","error":{"type":"api_error","message":"x"}}"#);
+    assert_eq!(error.unwrap_err().kind, ModelErrorKind::Overloaded);
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::decode_chunks;
 use crate::sse::SseEvent;
-use crate::wire::Wire;
+use crate::wire::WireFormat;
 
 /// Words that mean something on one of the wires, so that random events get far.
 const WORDS: [&str; 44] = [
@@ -116,8 +116,8 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-fn wire() -> impl Strategy<Value = Wire> {
-    prop::sample::select(&[Wire::Chat, Wire::Responses, Wire::Messages][..])
+fn wire() -> impl Strategy<Value = WireFormat> {
+    prop::sample::select(&[WireFormat::Chat, WireFormat::Responses, WireFormat::Messages][..])
 }
 
 proptest! {

@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::{brief, decode, named};
-use crate::error::ErrorKind;
-use crate::message::Part;
-use crate::reply::Delta;
-use crate::wire::Wire;
+use crate::error::ModelErrorKind;
+use crate::message::MessagePart;
+use crate::reply::ReplyDelta;
+use crate::wire::WireFormat;
 
 fn created() -> Value {
     json!({"type": "response.created", "sequence_number": 0, "response": {"id": "resp_1", "model": "gpt"}})
@@ -29,7 +29,7 @@ fn completed() -> Value {
 }
 
 fn check(events: &[Value], expect: &str) {
-    assert_eq!(brief(&decode(Wire::Responses, &named(events)).1.unwrap()), expect);
+    assert_eq!(brief(&decode(WireFormat::Responses, &named(events)).1.unwrap()), expect);
 }
 
 fn message() -> Value {
@@ -72,10 +72,10 @@ fn text_thoughts_and_calls() {
         completed(),
     ];
     check(&events, "(one\n\ntwo) / Let me see. / read#call_1{\"p\":1} | ToolUse");
-    let reply = decode(Wire::Responses, &named(&events)).1.unwrap();
+    let reply = decode(WireFormat::Responses, &named(&events)).1.unwrap();
     let usage = reply.usage.unwrap();
     assert_eq!((usage.input, usage.cache_read, usage.output, usage.reasoning), (60, 40, 20, 10));
-    let Part::Reasoning(reasoning) = &reply.parts[0] else { panic!() };
+    let MessagePart::Reasoning(reasoning) = &reply.parts[0] else { panic!() };
     assert_eq!(reasoning.seal.as_ref().unwrap().value["encrypted_content"], "zzz");
     assert_eq!((reply.id.as_deref(), reply.model.as_deref()), (Some("resp_1"), Some("gpt")));
 }
@@ -93,15 +93,15 @@ fn what_was_not_streamed_is_taken_from_the_finished_item() {
         done(1, json!({"type": "function_call", "call_id": "c", "name": "ls", "arguments": "{}"})),
         completed(),
     ];
-    let (deltas, reply) = decode(Wire::Responses, &named(&events));
+    let (deltas, reply) = decode(WireFormat::Responses, &named(&events));
     assert_eq!(brief(&reply.unwrap()), "Hello / ls#c{} | ToolUse");
-    assert_eq!(deltas[..2], [Delta::Text("Hel".into()), Delta::Text("lo".into())]);
+    assert_eq!(deltas[..2], [ReplyDelta::Text("Hel".into()), ReplyDelta::Text("lo".into())]);
 }
 
 #[test]
 fn a_custom_tool_call_carries_its_text() {
     let item = json!({"type": "custom_tool_call", "id": "ct", "call_id": "c", "name": "patch", "input": "*** Begin"});
-    let reply = decode(Wire::Responses, &named(&[created(), done(0, item), completed()])).1.unwrap();
+    let reply = decode(WireFormat::Responses, &named(&[created(), done(0, item), completed()])).1.unwrap();
     assert_eq!(brief(&reply), "patch#c{\"input\":\"*** Begin\"} | ToolUse");
     assert!(reply.calls().all(|call| call.custom));
 }
@@ -112,25 +112,25 @@ fn the_terminal_events() {
     let with = |last: Value| {
         let mut events = said.to_vec();
         events.push(last);
-        decode(Wire::Responses, &named(&events)).1
+        decode(WireFormat::Responses, &named(&events)).1
     };
     let incomplete = |reason: &str| json!({"type": "response.incomplete", "response": {"incomplete_details": {"reason": reason}}});
     assert_eq!(brief(&with(incomplete("max_output_tokens")).unwrap()), "half | MaxTokens");
     assert_eq!(brief(&with(incomplete("content_filter")).unwrap()), "half | Refusal");
     let failed = json!({"type": "response.failed", "response": {"error": {"code": "server_error", "message": "boom"}}});
-    assert_eq!(with(failed).unwrap_err().kind, ErrorKind::Overloaded);
+    assert_eq!(with(failed).unwrap_err().kind, ModelErrorKind::Overloaded);
     let rate = json!({"type": "response.failed", "response": {"error": {"code": "rate_limit_exceeded", "message": "slow"}}});
-    assert_eq!(with(rate).unwrap_err().kind, ErrorKind::RateLimit);
+    assert_eq!(with(rate).unwrap_err().kind, ModelErrorKind::RateLimit);
     assert_eq!(
         with(json!({"type": "response.failed", "response": {}})).unwrap_err().kind,
-        ErrorKind::Overloaded
+        ModelErrorKind::Overloaded
     );
     let error =
         json!({"type": "error", "code": "context_length_exceeded", "message": "too long", "param": null});
-    assert_eq!(with(error).unwrap_err().kind, ErrorKind::ContextOverflow);
+    assert_eq!(with(error).unwrap_err().kind, ModelErrorKind::ContextOverflow);
     // The end marker of the other wire ends nothing.
     let cut = named(&said) + "data: [DONE]\n\n";
-    assert_eq!(decode(Wire::Responses, &cut).1.unwrap_err().kind, ErrorKind::Cut);
+    assert_eq!(decode(WireFormat::Responses, &cut).1.unwrap_err().kind, ModelErrorKind::Cut);
 }
 
 #[test]
@@ -153,11 +153,14 @@ fn the_end_repeats_items_without_doubling_them() {
 fn a_body_that_was_not_streamed() {
     let body = json!({"id": "r", "status": "completed", "output": [
         {"type": "message", "id": "m", "content": [{"type": "output_text", "text": "hi"}]}]});
-    assert_eq!(brief(&Wire::Responses.decode_whole(body.to_string().as_bytes()).unwrap()), "hi | EndTurn");
+    assert_eq!(
+        brief(&WireFormat::Responses.decode_whole(body.to_string().as_bytes()).unwrap()),
+        "hi | EndTurn"
+    );
     let body = json!({"id": "r", "status": "failed", "error": {"code": "server_error", "message": "x"}});
     assert_eq!(
-        Wire::Responses.decode_whole(body.to_string().as_bytes()).unwrap_err().kind,
-        ErrorKind::Overloaded
+        WireFormat::Responses.decode_whole(body.to_string().as_bytes()).unwrap_err().kind,
+        ModelErrorKind::Overloaded
     );
-    assert_eq!(Wire::Responses.decode_whole(b"{}").unwrap_err().kind, ErrorKind::Cut);
+    assert_eq!(WireFormat::Responses.decode_whole(b"{}").unwrap_err().kind, ModelErrorKind::Cut);
 }

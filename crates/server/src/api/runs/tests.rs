@@ -31,12 +31,12 @@ fn spec_with(key: &str) -> Value {
     spec
 }
 
-fn sent(spec: Value) -> Answer<AskedRun> {
+fn sent(spec: Value) -> ApiResult<RequestedRun> {
     let body = json!({"workspace": "/w", "goal": "Do it", "spec": spec});
     asked(serde_json::from_value(body).expect("a body"))
 }
 
-fn words(problem: &Problem) -> String {
+fn words(problem: &ApiProblem) -> String {
     serde_json::to_value(problem).unwrap().to_string()
 }
 
@@ -80,7 +80,7 @@ fn inv_19_every_field_of_a_request_over_http_is_known_to_this_test() {
     // Each of them is used in `asked` or `create`; a new one needs its effect, and a line here.
     assert_eq!(names, ["agent", "gate", "goal", "mode", "model", "spec", "workspace"]);
     let body = json!({"workspace": "/w", "goal": "g", "mode": "plan", "agent": "codex", "model": "m"});
-    let AskedRun { request, workspace, .. } = asked(serde_json::from_value(body).unwrap()).ok().unwrap();
+    let RequestedRun { request, workspace, .. } = asked(serde_json::from_value(body).unwrap()).ok().unwrap();
     assert_eq!(workspace, "/w");
     let got = [request.goal, request.mode, request.agent, request.model].map(Option::unwrap);
     assert_eq!(got, ["g", "plan", "codex", "m"]);

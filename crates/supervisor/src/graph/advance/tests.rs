@@ -1,25 +1,25 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::domain::{Complexity, Intent};
-use crate::event::{Fact, RoundEnd};
-use crate::graph::Plan;
+use crate::domain::{Complexity, GoalIntent};
+use crate::event::{RoundEnd, SupervisorFact};
+use crate::graph::GraphRecipe;
 use crate::scene::{check_ran, read, search, write};
 
-struct Walk {
+struct CursorWalk {
     graph: TaskGraph,
-    known: Known,
+    known: EvidenceMemory,
     named: Vec<String>,
     round: u32,
-    moved: Vec<Moved>,
+    moved: Vec<GraphMove>,
 }
 
-impl Walk {
+impl CursorWalk {
     fn new(complexity: Complexity) -> Self {
-        Self::with(Plan {
+        Self::with(GraphRecipe {
             number: 1,
             goal: "g",
-            intent: Intent::Edit,
+            intent: GoalIntent::Edit,
             complexity,
             checks: true,
             monorepo: false,
@@ -27,34 +27,34 @@ impl Walk {
         })
     }
 
-    fn with(plan: Plan<'_>) -> Self {
+    fn with(plan: GraphRecipe<'_>) -> Self {
         let (graph, _) = plan.build().unwrap();
         let mut walk =
-            Self { graph, known: Known::default(), named: Vec::new(), round: 1, moved: Vec::new() };
-        let ground = Ground { known: &walk.known, named: &walk.named, round: 1 };
+            Self { graph, known: EvidenceMemory::default(), named: Vec::new(), round: 1, moved: Vec::new() };
+        let ground = AdvanceContext { known: &walk.known, named: &walk.named, round: 1 };
         walk.moved = walk.graph.start(ground);
         walk
     }
 
-    fn feed(&mut self, fact: &Fact) -> &mut Self {
+    fn feed(&mut self, fact: &SupervisorFact) -> &mut Self {
         let brought = self.known.absorb(fact, self.round);
-        let ground = Ground { known: &self.known, named: &self.named, round: self.round };
+        let ground = AdvanceContext { known: &self.known, named: &self.named, round: self.round };
         self.moved.clear();
         if brought.mutations > 0 {
             self.moved.extend(self.graph.mutated(ground));
         }
         let when = match fact {
-            Fact::CheckRan(check) => When::Check { ok: check.passed_whole() },
-            _ => When::Tool,
+            SupervisorFact::CheckRan(check) => AdvanceTrigger::Check { ok: check.passed_whole() },
+            _ => AdvanceTrigger::Tool,
         };
         self.moved.extend(self.graph.tick(when, ground));
         self
     }
 
     fn end(&mut self, wrote: bool, text: bool) -> &mut Self {
-        self.known.absorb(&Fact::RoundEnded(RoundEnd { text, ..RoundEnd::default() }), self.round);
-        let ground = Ground { known: &self.known, named: &self.named, round: self.round };
-        self.moved = self.graph.tick(When::RoundEnd { wrote }, ground);
+        self.known.absorb(&SupervisorFact::RoundEnded(RoundEnd { text, ..RoundEnd::default() }), self.round);
+        let ground = AdvanceContext { known: &self.known, named: &self.named, round: self.round };
+        self.moved = self.graph.tick(AdvanceTrigger::RoundEnd { wrote }, ground);
         self.round += 1;
         self
     }
@@ -86,7 +86,7 @@ impl Walk {
 
 #[test]
 fn the_straight_way_by_evidence_alone() {
-    let mut walk = Walk::new(Complexity::Simple);
+    let mut walk = CursorWalk::new(Complexity::Simple);
     assert_eq!(walk.at(), "inspect");
     walk.feed(&search("c", 0));
     assert_eq!(walk.at(), "inspect", "no results, no evidence");
@@ -113,19 +113,19 @@ fn the_straight_way_by_evidence_alone() {
 
 #[test]
 fn a_summary_is_text_in_a_later_round() {
-    let mut walk = Walk::new(Complexity::Trivial);
+    let mut walk = CursorWalk::new(Complexity::Trivial);
     walk.edit().green();
     assert_eq!(walk.at(), "summarize");
     walk.end(true, false);
     walk.end(false, true);
     assert_eq!(walk.graph.status, GraphStatus::Done);
-    assert!(walk.moved.contains(&Moved::Done));
+    assert!(walk.moved.contains(&GraphMove::Done));
     assert_eq!(walk.graph.cursor.completed_node_ids, ["node-01", "node-02", "node-03"]);
 }
 
 #[test]
 fn two_files_read_are_a_search_too() {
-    let mut walk = Walk::new(Complexity::Simple);
+    let mut walk = CursorWalk::new(Complexity::Simple);
     walk.feed(&read("c", "a.rs", "0"));
     assert_eq!(walk.at(), "search");
     walk.feed(&read("c", "b.rs", "0"));
@@ -134,7 +134,7 @@ fn two_files_read_are_a_search_too() {
 
 #[test]
 fn named_files_are_what_inspecting_means() {
-    let mut walk = Walk::new(Complexity::Simple);
+    let mut walk = CursorWalk::new(Complexity::Simple);
     walk.named = vec!["src/a.rs".into()];
     walk.feed(&read("c", "b.rs", "0"));
     assert_eq!(walk.at(), "inspect");
@@ -144,7 +144,7 @@ fn named_files_are_what_inspecting_means() {
 
 #[test]
 fn a_round_without_writing_ends_the_edit() {
-    let mut walk = Walk::new(Complexity::Simple).at_edit();
+    let mut walk = CursorWalk::new(Complexity::Simple).at_edit();
     walk.edit().end(true, false);
     assert_eq!(walk.at(), "edit");
     walk.end(false, false);
@@ -153,7 +153,7 @@ fn a_round_without_writing_ends_the_edit() {
 
 #[test]
 fn an_old_green_check_proves_nothing_new() {
-    let mut walk = Walk::new(Complexity::Simple).at_edit();
+    let mut walk = CursorWalk::new(Complexity::Simple).at_edit();
     walk.green();
     assert_eq!(walk.at(), "edit", "nothing was edited");
     walk.edit().end(true, false).end(false, false);
@@ -162,7 +162,7 @@ fn an_old_green_check_proves_nothing_new() {
 
 #[test]
 fn a_failing_check_leads_back_and_in_the_end_elsewhere() {
-    let mut walk = Walk::new(Complexity::Moderate).at_edit();
+    let mut walk = CursorWalk::new(Complexity::Moderate).at_edit();
     for retries in 1..3 {
         walk.edit().red();
         assert_eq!(walk.at(), "edit", "retry {retries}");
@@ -172,7 +172,7 @@ fn a_failing_check_leads_back_and_in_the_end_elsewhere() {
     }
     walk.edit().red();
     assert_eq!((walk.at(), walk.graph.cursor.branch_id.as_str()), ("fallback", "fallback-1"));
-    assert!(walk.moved.contains(&Moved::Branch { branch: "fallback-1".into(), reason: "verify_failed" }));
+    assert!(walk.moved.contains(&GraphMove::Branch { branch: "fallback-1".into(), reason: "verify_failed" }));
     assert_eq!(walk.graph.nodes["node-04"].status, NodeStatus::Failed);
     assert_eq!(walk.graph.progress(), 0, "of the current branch");
     walk.edit().green();
@@ -184,12 +184,12 @@ fn a_failing_check_leads_back_and_in_the_end_elsewhere() {
 
 #[test]
 fn when_no_way_is_left_the_graph_has_failed() {
-    let mut walk = Walk::new(Complexity::Moderate).at_edit();
+    let mut walk = CursorWalk::new(Complexity::Moderate).at_edit();
     for _ in 0..6 {
         walk.edit().red();
     }
     assert_eq!(walk.graph.status, GraphStatus::Failed);
-    assert!(walk.moved.contains(&Moved::Failed) && !walk.graph.is_active());
+    assert!(walk.moved.contains(&GraphMove::Failed) && !walk.graph.is_active());
     assert_eq!((walk.graph.open_steps(), walk.graph.open_edit(), walk.at()), (0, false, "-"));
     walk.edit().green();
     assert_eq!(walk.moved, []);
@@ -197,7 +197,7 @@ fn when_no_way_is_left_the_graph_has_failed() {
 
 #[test]
 fn steps_that_bring_nothing_are_left_when_their_budget_is_spent() {
-    let mut walk = Walk::new(Complexity::Simple);
+    let mut walk = CursorWalk::new(Complexity::Simple);
     for _ in 0..4 {
         walk.end(false, false);
     }
@@ -220,7 +220,7 @@ fn steps_that_bring_nothing_are_left_when_their_budget_is_spent() {
 
 #[test]
 fn an_edit_without_end_is_taken_as_done() {
-    let mut walk = Walk::new(Complexity::Simple).at_edit();
+    let mut walk = CursorWalk::new(Complexity::Simple).at_edit();
     for _ in 0..7 {
         walk.edit().end(true, false);
     }
@@ -231,7 +231,7 @@ fn an_edit_without_end_is_taken_as_done() {
 
 #[test]
 fn a_check_that_never_runs_is_a_failing_one() {
-    let mut walk = Walk::new(Complexity::Trivial);
+    let mut walk = CursorWalk::new(Complexity::Trivial);
     walk.edit().end(true, false).end(false, false);
     assert_eq!(walk.at(), "verify");
     for _ in 0..5 {
@@ -242,12 +242,12 @@ fn a_check_that_never_runs_is_a_failing_one() {
 
 #[test]
 fn a_change_after_verification_takes_it_back() {
-    let mut walk = Walk::new(Complexity::Trivial);
+    let mut walk = CursorWalk::new(Complexity::Trivial);
     walk.edit().green();
     assert_eq!(walk.at(), "summarize");
     walk.edit();
     assert_eq!(walk.at(), "verify");
-    assert!(walk.moved.contains(&Moved::Node {
+    assert!(walk.moved.contains(&GraphMove::Node {
         node: "node-02".into(),
         status: NodeStatus::Pending,
         reason: "stale"
@@ -260,7 +260,7 @@ fn a_change_after_verification_takes_it_back() {
 
 #[test]
 fn a_summary_that_is_worked_on_came_too_early() {
-    let mut walk = Walk::new(Complexity::Trivial);
+    let mut walk = CursorWalk::new(Complexity::Trivial);
     walk.edit().green();
     for reopened in 1..=2 {
         walk.graph.current_mut().unwrap().blocked = 1;
@@ -275,7 +275,7 @@ fn a_summary_that_is_worked_on_came_too_early() {
 
 #[test]
 fn no_way_is_gone_twice() {
-    let mut walk = Walk::new(Complexity::Moderate).at_edit();
+    let mut walk = CursorWalk::new(Complexity::Moderate).at_edit();
     for _ in 0..3 {
         walk.edit().red();
     }
@@ -289,23 +289,23 @@ fn no_way_is_gone_twice() {
 
 #[test]
 fn a_child_proves_a_delegation() {
-    let mut walk = Walk::new(Complexity::Hard);
+    let mut walk = CursorWalk::new(Complexity::Hard);
     assert_eq!(walk.at(), "delegate");
     walk.feed(&read("c", "a.rs", "0"));
     assert_eq!(walk.at(), "delegate");
     let mut done = crate::scene::finished("c", true, Default::default());
     done.evidence.child = true;
-    walk.feed(&Fact::ToolFinished(done));
+    walk.feed(&SupervisorFact::ToolFinished(done));
     assert_eq!(walk.at(), "search", "the file was read before");
 }
 
 #[test]
 fn the_past_proves_what_it_can() {
-    let check = |facts: &[Fact], named: &[&str], cases: &[String], expect: &str| {
-        let plan = Plan {
+    let check = |facts: &[SupervisorFact], named: &[&str], cases: &[String], expect: &str| {
+        let plan = GraphRecipe {
             number: 1,
             goal: "g",
-            intent: Intent::Edit,
+            intent: GoalIntent::Edit,
             complexity: Complexity::Simple,
             checks: true,
             monorepo: false,
@@ -313,11 +313,11 @@ fn the_past_proves_what_it_can() {
         };
         let (mut graph, _) = plan.build().unwrap();
         let named: Vec<String> = named.iter().map(ToString::to_string).collect();
-        let mut known = Known::default();
+        let mut known = EvidenceMemory::default();
         for fact in facts {
             known.absorb(fact, 1);
         }
-        graph.backfill(Ground { known: &known, named: &named, round: 3 });
+        graph.backfill(AdvanceContext { known: &known, named: &named, round: 3 });
         assert_eq!(graph.current().map_or("-", |node| node.kind.name()), expect, "{facts:?}");
         assert!(graph.steps().all(|node| (node.status == NodeStatus::Done) != node.evidence.is_empty()));
     };
@@ -337,10 +337,10 @@ fn the_past_proves_what_it_can() {
 #[test]
 fn a_repair_is_over_when_a_check_says_so() {
     let cases = ["a::b".to_owned()];
-    let mut walk = Walk::with(Plan {
+    let mut walk = CursorWalk::with(GraphRecipe {
         number: 1,
         goal: "g",
-        intent: Intent::Edit,
+        intent: GoalIntent::Edit,
         complexity: Complexity::Simple,
         checks: true,
         monorepo: false,

@@ -1,11 +1,11 @@
 //! Small steps, each followed by a look: tuning, rows, warnings, functions one by one.
 
-use super::healthy::{Task, repair_goal};
+use super::healthy::{HealthyTask, repair_goal};
 use super::words::NAMES;
-use super::world::World;
+use super::world::ScriptWorld;
 
 /// Tries values until the check is content.
-pub(super) fn tunes(world: &mut World) -> Task {
+pub(super) fn tunes(world: &mut ScriptWorld) -> HealthyTask {
     let target = 200 + world.dice.below(700);
     let samples: String =
         (0..10).map(|n| format!("{}\n{}\n", target - 3 * n - 1, target + 3 * n + 1)).collect();
@@ -53,7 +53,7 @@ pub(super) fn tunes(world: &mut World) -> Task {
 }
 
 /// A table whose check stops at the first row that is wrong.
-pub(super) fn rows(world: &mut World) -> Task {
+pub(super) fn rows(world: &mut ScriptWorld) -> HealthyTask {
     let count = 14 + world.dice.below(16);
     let table = "data/prices.csv";
     let row =
@@ -87,7 +87,7 @@ pub(super) fn rows(world: &mut World) -> Task {
 }
 
 /// Warnings, one by one.
-pub(super) fn lint(world: &mut World) -> Task {
+pub(super) fn lint(world: &mut ScriptWorld) -> HealthyTask {
     let files = 3 + world.dice.below(3);
     let mut fixes = Vec::new();
     for at in 0..files {
@@ -127,11 +127,11 @@ pub(super) fn lint(world: &mut World) -> Task {
         "消除 tools/lint.sh 报告的所有警告",
         "Élimine les avertissements de tools/lint.sh",
     ]);
-    Task { goal: (*goal).to_owned(), proof: Some("sh tools/lint.sh".to_owned()) }
+    HealthyTask { goal: (*goal).to_owned(), proof: Some("sh tools/lint.sh".to_owned()) }
 }
 
 /// Reads the file again after each edit of it.
-pub(super) fn looks_again(world: &mut World) -> Task {
+pub(super) fn looks_again(world: &mut ScriptWorld) -> HealthyTask {
     let count = 10 + world.dice.below(10);
     let path = world.path.clone();
     let all = |wanted: usize| -> String {
@@ -167,7 +167,7 @@ pub(super) fn looks_again(world: &mut World) -> Task {
 }
 
 /// A few edits more when all is green.
-pub(super) fn tidies(world: &mut World) -> Task {
+pub(super) fn tidies(world: &mut ScriptWorld) -> HealthyTask {
     let reads = 4 + world.dice.below(4);
     let others = world.others(reads);
     others.iter().for_each(|path| world.read(path));
@@ -186,7 +186,7 @@ pub(super) fn tidies(world: &mut World) -> Task {
 }
 
 /// A check that fails now and then for a reason of its own, run again until that is sure.
-pub(super) fn flaky(world: &mut World) -> Task {
+pub(super) fn flaky(world: &mut ScriptWorld) -> HealthyTask {
     let goal = repair_goal(world);
     let check = world.files.get(&world.check).cloned().unwrap_or_default();
     let busy = *world.dice.pick(&[
@@ -208,11 +208,11 @@ pub(super) fn flaky(world: &mut World) -> Task {
         world.run_check();
     }
     let proof = format!("grep -qF '{}' {}", world.right, world.path);
-    Task { goal, proof: Some(proof) }
+    HealthyTask { goal, proof: Some(proof) }
 }
 
 /// Files that are made from one list, and made again after each change of it.
-pub(super) fn generated(world: &mut World) -> Task {
+pub(super) fn generated(world: &mut ScriptWorld) -> HealthyTask {
     let count = 5 + world.dice.below(8);
     let (end, number) = (world.tongue.end, world.tongue.number);
     let line = number.replace("{}", "$value");

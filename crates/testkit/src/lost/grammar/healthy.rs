@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::words::{CHANGES, REPAIRS};
-use super::world::World;
+use super::world::ScriptWorld;
 use super::{chores, long};
-use crate::lost::script::Script;
+use crate::lost::script::AgentScript;
 
 pub(super) const FAMILIES: [&str; 22] = [
     "reads-much",
@@ -33,19 +33,19 @@ pub(super) const FAMILIES: [&str; 22] = [
 ];
 
 /// What it is asked, and how the result is judged where that is not the check.
-pub(super) struct Task {
+pub(super) struct HealthyTask {
     pub(super) goal: String,
     pub(super) proof: Option<String>,
 }
 
-impl From<String> for Task {
+impl From<String> for HealthyTask {
     fn from(goal: String) -> Self {
         Self { goal, proof: None }
     }
 }
 
-pub(super) fn make(seed: u64, at: usize, family: &str) -> Script {
-    let mut world = World::new(seed, at);
+pub(super) fn make(seed: u64, at: usize, family: &str) -> AgentScript {
+    let mut world = ScriptWorld::new(seed, at);
     let task = match family {
         "tunes" => chores::tunes(&mut world),
         "rows" => chores::rows(&mut world),
@@ -74,15 +74,15 @@ pub(super) fn make(seed: u64, at: usize, family: &str) -> Script {
     let opening = world.take();
     let script = world.script(family, task.goal, [opening, String::new(), String::new()]);
     let proof = task.proof.unwrap_or_else(|| script.proof.clone());
-    Script { proof, ..script }
+    AgentScript { proof, ..script }
 }
 
 /// A goal to repair the file that matters, in some language.
-pub(super) fn repair_goal(world: &mut World) -> String {
+pub(super) fn repair_goal(world: &mut ScriptWorld) -> String {
     world.dice.pick(&REPAIRS).replace("{}", &world.path)
 }
 
-fn simple(world: &mut World, family: &str) -> Task {
+fn simple(world: &mut ScriptWorld, family: &str) -> HealthyTask {
     let mut goal = repair_goal(world);
     let many = 14 + world.dice.below(36);
     let others = world.others(many);
@@ -129,7 +129,7 @@ fn simple(world: &mut World, family: &str) -> Task {
             world.run_check();
             world.write(&path, &right);
             world.run_check();
-            return Task { goal, proof: Some(format!("grep -qF '{right}' {path}")) };
+            return HealthyTask { goal, proof: Some(format!("grep -qF '{right}' {path}")) };
         }
         _ => {
             world.unknown();

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::healthy::{Task, repair_goal};
+use super::healthy::{HealthyTask, repair_goal};
 use super::words::{NAMES, QUESTIONS, WORDS};
-use super::world::World;
-use crate::lost::script::Commit;
+use super::world::ScriptWorld;
+use crate::lost::script::ScriptCommit;
 
 /// One name becomes another in every file.
-pub(super) fn wide_rename(world: &mut World) -> Task {
+pub(super) fn wide_rename(world: &mut ScriptWorld) -> HealthyTask {
     let count = 12 + world.dice.below(20);
     let (old, new) = ("fetchAll", "loadEvery");
     let paths: Vec<String> = (0..count).map(|at| world.source(&format!("{}{at}", NAMES[at % 24]))).collect();
@@ -39,7 +39,7 @@ pub(super) fn wide_rename(world: &mut World) -> Task {
 }
 
 /// A log, part by part.
-pub(super) fn log(world: &mut World) -> Task {
+pub(super) fn log(world: &mut ScriptWorld) -> HealthyTask {
     let parts = 9 + world.dice.below(9);
     let lines = parts * 80;
     let cause = lines - 20 - world.dice.below(40);
@@ -81,7 +81,7 @@ pub(super) fn log(world: &mut World) -> Task {
 }
 
 /// What was when, commit by commit.
-pub(super) fn archaeology(world: &mut World) -> Task {
+pub(super) fn archaeology(world: &mut ScriptWorld) -> HealthyTask {
     let count = 10 + world.dice.below(12);
     let (path, line) = (world.path.clone(), world.tongue.word);
     let turned = world.dice.below(count / 2);
@@ -93,7 +93,7 @@ pub(super) fn archaeology(world: &mut World) -> Task {
         };
         let more = world.function(NAMES[n], n);
         let files = BTreeMap::from([(path.clone(), format!("{text}\n")), (world.source(NAMES[n]), more)]);
-        world.commits.push(Commit { message: format!("Add {} and look at the word", NAMES[n]), files });
+        world.commits.push(ScriptCommit { message: format!("Add {} and look at the word", NAMES[n]), files });
     }
     world.exec(&format!("git log --oneline -- {path}"));
     for n in 0..count {
@@ -115,7 +115,7 @@ pub(super) fn archaeology(world: &mut World) -> Task {
 }
 
 /// Answers, and changes nothing.
-pub(super) fn question(world: &mut World) -> Task {
+pub(super) fn question(world: &mut ScriptWorld) -> HealthyTask {
     let count = 10 + world.dice.below(20);
     let goal = world.dice.pick(&QUESTIONS).replace("{}", world.tongue.folder);
     let others = world.others(count);
@@ -123,11 +123,11 @@ pub(super) fn question(world: &mut World) -> Task {
     others.iter().for_each(|path| world.read(path));
     let folder = world.tongue.folder;
     world.exec(&format!("wc -l {folder}/*"));
-    Task { goal, proof: Some("true".to_owned()) }
+    HealthyTask { goal, proof: Some("true".to_owned()) }
 }
 
 /// Every module, one after the other.
-pub(super) fn refactors(world: &mut World) -> Task {
+pub(super) fn refactors(world: &mut ScriptWorld) -> HealthyTask {
     let count = 44 + world.dice.below(26);
     let (folder, comment) = (world.tongue.folder, world.tongue.comment);
     let modules: Vec<(String, String)> = (0..count)
@@ -168,7 +168,7 @@ pub(super) fn refactors(world: &mut World) -> Task {
 }
 
 /// Each search finds where to look next.
-pub(super) fn greps(world: &mut World) -> Task {
+pub(super) fn greps(world: &mut ScriptWorld) -> HealthyTask {
     let count = 12 + world.dice.below(12);
     let goal = repair_goal(world);
     let comment = world.tongue.comment;
@@ -194,7 +194,7 @@ pub(super) fn greps(world: &mut World) -> Task {
 }
 
 /// Asks a build how far it is.
-pub(super) fn polls(world: &mut World) -> Task {
+pub(super) fn polls(world: &mut ScriptWorld) -> HealthyTask {
     let goal = repair_goal(world);
     let stages = 5 + world.dice.below(5);
     let each = 2 + world.dice.below(2);

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::words::{NAMES, REPAIRS};
-use super::world::World;
-use crate::lost::script::Script;
+use super::world::ScriptWorld;
+use crate::lost::script::AgentScript;
 
 pub(super) const FAMILIES: [&str; 20] = [
     "repeats",
@@ -29,8 +29,8 @@ pub(super) const FAMILIES: [&str; 20] = [
     "installs",
 ];
 
-pub(super) fn make(seed: u64, at: usize, family: &str) -> Script {
-    let mut world = World::new(seed, at);
+pub(super) fn make(seed: u64, at: usize, family: &str) -> AgentScript {
+    let mut world = ScriptWorld::new(seed, at);
     let goal = world.dice.pick(&REPAIRS).replace("{}", &world.path);
     let reads = 3 + world.dice.below(12);
     let others = world.others(reads);
@@ -59,7 +59,7 @@ pub(super) fn make(seed: u64, at: usize, family: &str) -> Script {
 }
 
 /// What comes before the circle.
-fn before(world: &mut World, family: &str) {
+fn before(world: &mut ScriptWorld, family: &str) {
     let path = world.path.clone();
     match family {
         "polishes" => world.repair(),
@@ -90,11 +90,11 @@ fn before(world: &mut World, family: &str) {
 }
 
 /// A file that is easily taken for the one that matters.
-fn twin(world: &World) -> String {
+fn twin(world: &ScriptWorld) -> String {
     world.path.replacen(world.tongue.folder, "old", 1)
 }
 
-fn circle(world: &mut World, family: &str, others: &[String]) {
+fn circle(world: &mut ScriptWorld, family: &str, others: &[String]) {
     let (path, line, right) = (world.path.clone(), world.tongue.word, world.right.clone());
     let name = *world.dice.pick(&NAMES);
     match family {

@@ -7,10 +7,10 @@ mod lost;
 mod words;
 mod world;
 
-use super::script::Script;
+use super::script::AgentScript;
 
 /// All scripts of a seed: one of each family.
-pub fn scripts(seed: u64) -> Vec<Script> {
+pub fn scripts(seed: u64) -> Vec<AgentScript> {
     let lost = lost::FAMILIES.iter().enumerate().map(|(at, family)| lost::make(seed, at, family));
     let after = lost::FAMILIES.len();
     let healthy =

@@ -1,7 +1,7 @@
 //! What scripts are said with: programming languages, nouns, goals, and how checks speak.
 
 /// A programming language: where its sources are, how they end, and how some lines of it look.
-pub(super) struct Tongue {
+pub(super) struct ScriptLanguage {
     pub(super) name: &'static str,
     pub(super) folder: &'static str,
     pub(super) end: &'static str,
@@ -16,11 +16,11 @@ pub(super) struct Tongue {
 
 macro_rules! tongues {
     ($($name:literal $folder:literal $end:literal $word:literal $number:literal $function:literal $comment:literal)*) => {
-        &[$(Tongue { name: $name, folder: $folder, end: $end, word: $word, number: $number, function: $function, comment: $comment }),*]
+        &[$(ScriptLanguage { name: $name, folder: $folder, end: $end, word: $word, number: $number, function: $function, comment: $comment }),*]
     };
 }
 
-pub(super) const TONGUES: &[Tongue] = tongues![
+pub(super) const TONGUES: &[ScriptLanguage] = tongues![
     "rust" "src" "rs" "pub const WORD: &str = \"{}\";" "pub const LIMIT: u32 = {};" "pub fn NAME() -> u32 {\n    VALUE\n}\n" "//"
     "python" "app" "py" "WORD = \"{}\"" "LIMIT = {}" "def NAME():\n    return VALUE\n" "#"
     "go" "pkg" "go" "const Word = \"{}\"" "const Limit = {}" "func NAME() int {\n\treturn VALUE\n}\n" "//"

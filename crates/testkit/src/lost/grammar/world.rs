@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::words::{CHECKS, NOUNS, TONGUES, Tongue, WORDS};
-use crate::lost::script::{Commit, Script};
+use super::words::{CHECKS, NOUNS, ScriptLanguage, TONGUES, WORDS};
+use crate::lost::script::{AgentScript, ScriptCommit};
 
 /// SplitMix64.
-pub(super) struct Dice(u64);
+pub(super) struct ScriptDice(u64);
 
-impl Dice {
+impl ScriptDice {
     pub(super) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -26,11 +26,11 @@ impl Dice {
 }
 
 /// What every script of a seed is made with.
-pub(super) struct World {
-    pub(super) dice: Dice,
+pub(super) struct ScriptWorld {
+    pub(super) dice: ScriptDice,
     pub(super) files: BTreeMap<String, String>,
-    pub(super) commits: Vec<Commit>,
-    pub(super) tongue: &'static Tongue,
+    pub(super) commits: Vec<ScriptCommit>,
+    pub(super) tongue: &'static ScriptLanguage,
     /// The file that matters, what it has to say, and the case about it.
     pub(super) path: String,
     pub(super) right: String,
@@ -41,9 +41,9 @@ pub(super) struct World {
     turns: String,
 }
 
-impl World {
+impl ScriptWorld {
     pub(super) fn new(seed: u64, family: usize) -> Self {
-        let mut dice = Dice(seed.wrapping_mul(1_000).wrapping_add(family as u64));
+        let mut dice = ScriptDice(seed.wrapping_mul(1_000).wrapping_add(family as u64));
         let tongue = &TONGUES[(seed as usize).wrapping_add(family) % TONGUES.len()];
         let (noun, good, bad) = (*dice.pick(&NOUNS), *dice.pick(&WORDS), "wrong");
         // Half of them speak as tests do everywhere.
@@ -146,11 +146,11 @@ impl World {
         paths
     }
 
-    pub(super) fn script(self, family: &str, goal: String, parts: [String; 3]) -> Script {
+    pub(super) fn script(self, family: &str, goal: String, parts: [String; 3]) -> AgentScript {
         let [opening, circle, repair] = parts;
         let lost = !circle.is_empty();
         let side = if lost { "lost" } else { "healthy" };
-        Script {
+        AgentScript {
             name: format!("{side}-{family}-{}", self.tongue.name),
             family: family.to_owned(),
             language: self.tongue.name.to_owned(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A call that came back.
 #[derive(Debug, Clone)]
-pub(super) struct Ran {
+pub(super) struct CountedCall {
     /// The command line, or the tool.
     pub(super) label: String,
     pub(super) ok: bool,
@@ -20,7 +20,7 @@ pub(super) struct Ran {
 
 /// A check that came back.
 #[derive(Debug, Clone)]
-pub(super) struct Checked {
+pub(super) struct CountedCheck {
     pub(super) command: String,
     pub(super) ok: bool,
     pub(super) failed: u64,
@@ -30,7 +30,7 @@ pub(super) struct Checked {
 
 /// What one round brought.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Round {
+pub(super) struct CountedRound {
     /// Contents and outputs that were not known before.
     pub(super) news: u64,
     pub(super) changed: bool,
@@ -41,15 +41,15 @@ pub(super) struct Round {
 
 /// Everything that was told until now.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct TruthLedger {
     pub(super) goal: String,
     pub(super) checks: Vec<String>,
     pub(super) round_limit: u64,
     pub(super) token_limit: u64,
     pub(super) tokens: u64,
-    pub(super) rounds: Vec<Round>,
-    pub(super) ran: Vec<Ran>,
-    pub(super) checked: Vec<Checked>,
+    pub(super) rounds: Vec<CountedRound>,
+    pub(super) ran: Vec<CountedCall>,
+    pub(super) checked: Vec<CountedCheck>,
     /// Paths with what was there first and what is there now.
     files: BTreeMap<String, (String, String)>,
     pub(super) version: u64,
@@ -60,7 +60,7 @@ pub(super) struct Ledger {
     proposed: BTreeMap<String, (String, bool)>,
     known: BTreeSet<String>,
     calls: u64,
-    now: Round,
+    now: CountedRound,
 }
 
 fn text(value: &Value, name: &str) -> String {
@@ -75,7 +75,7 @@ fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     value[name].as_array().into_iter().flatten()
 }
 
-impl Ledger {
+impl TruthLedger {
     pub(super) fn new(goal: &str) -> Self {
         Self { goal: goal.to_owned(), ..Self::default() }
     }
@@ -89,7 +89,7 @@ impl Ledger {
             }
             "round_started" => {
                 let green = self.checked.last().is_some_and(|last| last.ok);
-                (self.now, self.calls) = (Round { after_green: green, ..Round::default() }, 0);
+                (self.now, self.calls) = (CountedRound { after_green: green, ..CountedRound::default() }, 0);
             }
             "tool_proposed" => {
                 let label = fact["command"].as_str().map_or_else(|| text(fact, "tool"), str::to_owned);
@@ -129,7 +129,7 @@ impl Ledger {
             self.learn(&format!("result {result}"));
         }
         let (exit, error) = (fact["exit"].as_i64(), text(fact, "error"));
-        self.ran.push(Ran { label, ok, exit, error, version: self.version, check });
+        self.ran.push(CountedCall { label, ok, exit, error, version: self.version, check });
     }
 
     fn check_ran(&mut self, fact: &Value) {
@@ -146,7 +146,7 @@ impl Ledger {
         // The same words are the same answer, however the check was asked.
         let asked = if result.is_empty() { command.as_str() } else { "" };
         self.learn(&format!("check {asked} {ok} {failing:?} {result}"));
-        self.checked.push(Checked {
+        self.checked.push(CountedCheck {
             command,
             ok,
             failed: number(fact, "failed"),
@@ -184,11 +184,11 @@ impl Ledger {
         self.files.len()
     }
 
-    pub(super) fn last_check(&self, command: &str) -> Option<&Checked> {
+    pub(super) fn last_check(&self, command: &str) -> Option<&CountedCheck> {
         self.checked.iter().rev().find(|check| check.command == command)
     }
 
-    pub(super) fn last_run(&self, label: &str) -> Option<&Ran> {
+    pub(super) fn last_run(&self, label: &str) -> Option<&CountedCall> {
         self.ran.iter().rev().find(|ran| begins(&ran.label, label))
     }
 

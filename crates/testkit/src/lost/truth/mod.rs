@@ -8,11 +8,11 @@ mod sentence;
 
 use serde_json::Value;
 
-use ledger::Ledger;
+use ledger::TruthLedger;
 
 /// What was said in one run.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct TruthReport {
     /// How many sentences were held against the facts.
     pub sentences: u64,
     /// Those that are not true, contradict another of the same text, or are of another goal.
@@ -21,11 +21,11 @@ pub struct Told {
     texts: Vec<String>,
 }
 
-impl Told {
+impl TruthReport {
     /// What the events of a run tell about it.
     pub fn of_events(goal: &str, events: &str) -> Self {
         let mut told = Self::default();
-        let mut ledger = Ledger::new(goal);
+        let mut ledger = TruthLedger::new(goal);
         for event in events.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             let Some(fact) = find(&event, "fact").filter(|fact| fact.is_object()) else { continue };
             ledger.take(fact);
@@ -38,7 +38,7 @@ impl Told {
         told
     }
 
-    fn hear(&mut self, ledger: &Ledger, text: &str) {
+    fn hear(&mut self, ledger: &TruthLedger, text: &str) {
         let (count, untrue) = sentence::examine(ledger, text);
         self.sentences += count;
         self.untrue.extend(untrue.into_iter().map(|why| format!("{why}\n{text}")));
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn true_sentences_are_believed() {
         let text = "[System Recovery] Advice from what is known.\nGoal: Fix it\nFacts:\n- `make test`: 1 failing: adds\n- changed files (1): a.rs\nNext step: repair what makes `make test` fail: adds; then run `make test`.";
-        let told = Told::of_events("Fix it", &events(text));
+        let told = TruthReport::of_events("Fix it", &events(text));
         assert!(told.untrue.is_empty(), "{:#?}", told.untrue);
         assert_eq!(told.sentences, 5);
     }
@@ -140,7 +140,7 @@ mod tests {
             "You are doing fine.",
         ];
         for lie in lies {
-            let told = Told::of_events("Fix it", &events(lie));
+            let told = TruthReport::of_events("Fix it", &events(lie));
             assert!(!told.untrue.is_empty(), "believed: {lie}");
         }
     }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_request_holds_one_text_that_was_decided() {
         let text = "[System Recovery] Noticed: the same failure 2 times, with no file changed in between.";
-        let mut told = Told::of_events("Fix it", &events(text));
+        let mut told = TruthReport::of_events("Fix it", &events(text));
         told.compare(1, &[text.to_owned()]);
         assert!(told.untrue.is_empty(), "{:#?}", told.untrue);
         told.compare(2, &["[System Recovery] Noticed: something else.".to_owned()]);

@@ -1,9 +1,9 @@
 //! One text, sentence by sentence.
 
-use super::ledger::{Ledger, begins};
+use super::ledger::{TruthLedger, begins};
 
 /// How many sentences a text has, and what is wrong with them.
-pub(super) fn examine(ledger: &Ledger, text: &str) -> (u64, Vec<String>) {
+pub(super) fn examine(ledger: &TruthLedger, text: &str) -> (u64, Vec<String>) {
     let (mut count, mut untrue) = (0, Vec::new());
     let (mut passes, mut fails) = (Vec::new(), Vec::new());
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "Facts:") {
@@ -24,13 +24,13 @@ pub(super) fn examine(ledger: &Ledger, text: &str) -> (u64, Vec<String>) {
     (count, untrue)
 }
 
-type Held = Result<(), String>;
+type SentenceResult = Result<(), String>;
 
-fn hold(holds: bool, why: impl Into<String>) -> Held {
+fn hold(holds: bool, why: impl Into<String>) -> SentenceResult {
     if holds { Ok(()) } else { Err(why.into()) }
 }
 
-fn one(ledger: &Ledger, line: &str) -> Held {
+fn one(ledger: &TruthLedger, line: &str) -> SentenceResult {
     if let Some(head) = line.strip_prefix("[System Recovery] ") {
         return heading(ledger, head);
     }
@@ -70,7 +70,7 @@ fn one(ledger: &Ledger, line: &str) -> Held {
     hold(step || plan.iter().any(|head| line.starts_with(head)), "not understood")
 }
 
-fn heading(ledger: &Ledger, head: &str) -> Held {
+fn heading(ledger: &TruthLedger, head: &str) -> SentenceResult {
     match head {
         "The supervisor leads this run until it is back on its way." | "Advice from what is known." => Ok(()),
         "The work is not done." => hold(ledger.said_done > 0, "nobody said that it was"),
@@ -82,11 +82,11 @@ fn heading(ledger: &Ledger, head: &str) -> Held {
     }
 }
 
-fn noticed(ledger: &Ledger, reasons: &str) -> Held {
+fn noticed(ledger: &TruthLedger, reasons: &str) -> SentenceResult {
     reasons.trim_end_matches('.').split("; ").try_for_each(|reason| reason_holds(ledger, reason))
 }
 
-fn reason_holds(ledger: &Ledger, reason: &str) -> Held {
+fn reason_holds(ledger: &TruthLedger, reason: &str) -> SentenceResult {
     let n = first_number(reason).unwrap_or(0);
     let last = |n: u64| ledger.rounds.iter().rev().take(usize::try_from(n).unwrap_or(usize::MAX));
     let at_least = |count: u64, what: &str| hold(count >= n, format!("{count} {what}"));
@@ -131,7 +131,7 @@ fn reason_holds(ledger: &Ledger, reason: &str) -> Held {
 }
 
 /// The most failures that tell the same once their numbers are left out, whatever was called.
-fn most_alike(ledger: &Ledger) -> u64 {
+fn most_alike(ledger: &TruthLedger) -> u64 {
     let mut counts = std::collections::BTreeMap::<String, u64>::new();
     let plain = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     for ran in ledger.ran.iter().filter(|ran| !ran.ok && !ran.check) {
@@ -147,7 +147,7 @@ fn most_alike(ledger: &Ledger) -> u64 {
     counts.into_values().max().unwrap_or(0)
 }
 
-fn fact_line(ledger: &Ledger, fact: &str) -> Held {
+fn fact_line(ledger: &TruthLedger, fact: &str) -> SentenceResult {
     if fact == "no file was changed" {
         return hold(ledger.version == 0, "files were");
     }
@@ -199,19 +199,19 @@ fn fact_line(ledger: &Ledger, fact: &str) -> Held {
 }
 
 /// Files that were changed, counted with those that are as they were again, or without.
-fn changed_count(ledger: &Ledger, said: u64) -> Held {
+fn changed_count(ledger: &TruthLedger, said: u64) -> SentenceResult {
     let counts = [ledger.differing().len() as u64, ledger.touched() as u64];
     hold(counts.contains(&said), format!("{counts:?} were changed"))
 }
 
-fn cases_hold(cases: &str, check: &super::ledger::Checked) -> Held {
+fn cases_hold(cases: &str, check: &super::ledger::CountedCheck) -> SentenceResult {
     // A name may hold a comma itself.
     let whole = check.failing.iter().all(|name| !name.contains(", "));
     let wrong = cases.split(", ").find(|case| whole && !case.is_empty() && !check.failing.contains(*case));
     hold(wrong.is_none(), format!("{wrong:?} did not fail"))
 }
 
-fn next(ledger: &Ledger, step: &str) -> Held {
+fn next(ledger: &TruthLedger, step: &str) -> SentenceResult {
     let words = [
         "settle the repository first",
         "repair what makes `",
@@ -238,7 +238,7 @@ fn next(ledger: &Ledger, step: &str) -> Held {
     Ok(())
 }
 
-fn in_vain(ledger: &Ledger, list: &str) -> Held {
+fn in_vain(ledger: &TruthLedger, list: &str) -> SentenceResult {
     for part in list.split(" times on this state)").filter(|part| !part.trim().is_empty()) {
         let (label, count) = part.rsplit_once(" (").ok_or("not understood")?;
         let label = label.trim_start_matches("; ").trim_matches('`');
@@ -248,7 +248,7 @@ fn in_vain(ledger: &Ledger, list: &str) -> Held {
     Ok(())
 }
 
-fn not_executed(ledger: &Ledger, rest: &str) -> Held {
+fn not_executed(ledger: &TruthLedger, rest: &str) -> SentenceResult {
     let (label, rest) = rest.split_once("` failed ").ok_or("not understood")?;
     let count = first_number(rest).ok_or("no number")?;
     let number = usize::try_from(count).unwrap_or(usize::MAX);
@@ -261,7 +261,7 @@ fn not_executed(ledger: &Ledger, rest: &str) -> Held {
     hold(own.iter().all(|ran| ran.exit == code), "another exit code")
 }
 
-fn not_verified(ledger: &Ledger, rest: &str) -> Held {
+fn not_verified(ledger: &TruthLedger, rest: &str) -> SentenceResult {
     let (facts, step) = rest.split_once(" Next step: ").ok_or("it says no next step")?;
     if let Some((failed, tests)) = facts.split_once(" failed, and then what checks the work was changed: ") {
         let differing = ledger.differing();
@@ -308,7 +308,7 @@ fn not_verified(ledger: &Ledger, rest: &str) -> Held {
 }
 
 /// Whether what was printed holds the line that is quoted from it.
-fn told_in(line: &str, text: &str) -> Held {
+fn told_in(line: &str, text: &str) -> SentenceResult {
     let line = line.trim_end_matches('…');
     hold(line.is_empty() || squeezed(text).contains(&squeezed(line)), "it did not say that")
 }

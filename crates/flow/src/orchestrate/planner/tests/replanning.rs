@@ -1,36 +1,39 @@
 //! What is planned when a task could not be done, and what is delivered when nothing more can be.
 
 use super::*;
-use crate::orchestrate::state::Answer;
+use crate::orchestrate::state::ReplanAnswer;
 
-fn ids(nodes: &[Node]) -> Vec<&str> {
+fn ids(nodes: &[TaskNode]) -> Vec<&str> {
     nodes.iter().map(|node| node.task.id.as_str()).collect()
 }
 
-fn worded(goal: &str, task: Task) -> Task {
-    Task { goal: goal.into(), ..task }
+fn worded(goal: &str, task: OrchestrationTask) -> OrchestrationTask {
+    OrchestrationTask { goal: goal.into(), ..task }
 }
 
-fn kept(ids: &[&str], tasks: Vec<Task>) -> Result<Graph, String> {
-    Ok(Graph { kept: ids.iter().map(|id| (*id).to_owned()).collect(), ..Graph::of(tasks) })
+fn kept(ids: &[&str], tasks: Vec<OrchestrationTask>) -> Result<OrchestrationGraph, String> {
+    Ok(OrchestrationGraph {
+        kept: ids.iter().map(|id| (*id).to_owned()).collect(),
+        ..OrchestrationGraph::of(tasks)
+    })
 }
 
-fn stop() -> Result<Graph, String> {
-    Ok(Graph { stop: Some("enough".into()), ..Graph::default() })
+fn stop() -> Result<OrchestrationGraph, String> {
+    Ok(OrchestrationGraph { stop: Some("enough".into()), ..OrchestrationGraph::default() })
 }
 
 /// Runs of these tasks fail; everything else is good.
-fn failing<'a>(names: &'a [&'a str]) -> impl FnMut(&State, Start) -> AttemptEnd + 'a {
+fn failing<'a>(names: &'a [&'a str]) -> impl FnMut(&OrchestrationState, ChildStart) -> AttemptEnd + 'a {
     |state, start| match names.contains(&state.nodes[start.node].task.goal.as_str()) {
-        true => end(Outcome::Failure, Decision::Escalate { reason: "cannot".into() }, false),
+        true => end(RunOutcome::Failure, ModeDecision::Escalate { reason: "cannot".into() }, false),
         false => good(state, start),
     }
 }
 
 /// `a` is done, `b` cannot be done after it, `c` waits for both.
-fn stuck() -> State {
+fn stuck() -> OrchestrationState {
     let (b, c) = (worded("bad", task("b", "code", &["a"])), task("c", "code", &["a", "b"]));
-    state(Graph::of(vec![task("a", "code", &[]), b, c, task("r", "review", &["c"])]))
+    state(OrchestrationGraph::of(vec![task("a", "code", &[]), b, c, task("r", "review", &["c"])]))
 }
 
 #[test]
@@ -47,13 +50,13 @@ fn what_cannot_be_done_is_planned_again_and_what_is_done_stays() {
             kept(&["a"], vec![worded("other", task("b", "code", &["a"])), task("d", "review", &["b"])])
         },
     );
-    assert_eq!(ended, Ended::Complete);
+    assert_eq!(ended, OrchestrationEnd::Complete);
     assert_eq!(ids(&state.nodes), ["a", "b", "d", "ethical"]);
     assert_eq!(ids(&state.dropped), ["b", "c", "r"]);
     let replan = &state.replans[0];
     assert_eq!(
         (replan.kept.as_slice(), replan.answer.as_ref()),
-        (&["a".to_owned()][..], Some(&Answer::Taken))
+        (&["a".to_owned()][..], Some(&ReplanAnswer::Taken))
     );
     assert_eq!((replan.added.len(), replan.dropped.len()), (2, 3));
     // Once for a, three times for the first b, then b, d and the assessment.
@@ -64,18 +67,21 @@ fn what_cannot_be_done_is_planned_again_and_what_is_done_stays() {
 #[test]
 fn what_is_done_cannot_be_planned_again_and_what_is_not_cannot_be_kept() {
     let mut state = stuck();
-    let redo =
-        |_: &State| kept(&[], vec![worded("a again", task("a", "code", &[])), task("z", "code", &["a"])]);
+    let redo = |_: &OrchestrationState| {
+        kept(&[], vec![worded("a again", task("a", "code", &[])), task("z", "code", &["a"])])
+    };
     let (ended, _) = play_planned(&mut state, &[], failing(&["bad"]), |_| true, redo);
-    assert_eq!(ended, Ended::Complete);
+    assert_eq!(ended, OrchestrationEnd::Complete);
     assert_eq!(state.node("a").unwrap().task.goal, "x", "it is the one that was done");
     assert_eq!(state.node("a").unwrap().attempts.len(), 1);
 
     let mut state = stuck();
-    let wrong = |_: &State| kept(&["b"], vec![task("z", "code", &["b"])]);
+    let wrong = |_: &OrchestrationState| kept(&["b"], vec![task("z", "code", &["b"])]);
     let (ended, _) = play_planned(&mut state, &[], failing(&["bad"]), |_| true, wrong);
-    assert!(matches!(ended, Ended::Partial { .. }), "{ended:?}");
-    let Some(Answer::Unusable { problem }) = &state.replans[0].answer else { panic!("{:?}", state.replans) };
+    assert!(matches!(ended, OrchestrationEnd::Partial { .. }), "{ended:?}");
+    let Some(ReplanAnswer::Unusable { problem }) = &state.replans[0].answer else {
+        panic!("{:?}", state.replans)
+    };
     assert!(problem.contains("`b` is not done"), "{problem}");
 }
 
@@ -83,11 +89,11 @@ fn what_is_done_cannot_be_planned_again_and_what_is_not_cannot_be_kept() {
 fn the_same_again_word_for_word_is_no_plan() {
     let mut state = stuck();
     let first = state.nodes.iter().filter(|n| n.task.mode != "ethical").map(|n| n.task.clone());
-    let first: Vec<Task> = first.collect();
+    let first: Vec<OrchestrationTask> = first.collect();
     let (ended, _) = play_planned(&mut state, &[], failing(&["bad"]), |_| true, |_| kept(&[], first.clone()));
-    assert!(matches!(&ended, Ended::Partial { task, .. } if task == "b"), "{ended:?}");
+    assert!(matches!(&ended, OrchestrationEnd::Partial { task, .. } if task == "b"), "{ended:?}");
     assert!(
-        matches!(&state.replans[0].answer, Some(Answer::Unusable { problem }) if problem.contains("word"))
+        matches!(&state.replans[0].answer, Some(ReplanAnswer::Unusable { problem }) if problem.contains("word"))
     );
 }
 
@@ -105,7 +111,7 @@ fn it_is_planned_again_twice_and_then_the_finished_part_goes_out() {
             kept(&["a"], vec![worded(&format!("bad {round}"), task("b", "debug", &["a"]))])
         },
     );
-    let Ended::Partial { task, reason, left } = ended else { panic!("{ended:?}") };
+    let OrchestrationEnd::Partial { task, reason, left } = ended else { panic!("{ended:?}") };
     assert_eq!((task.as_str(), reason.as_str(), left), ("b", "cannot", vec!["b".to_owned()]));
     assert_eq!((round, state.replans.len()), (2, 2));
     assert_eq!(ids(&state.nodes), ["a", "ethical"]);
@@ -117,7 +123,7 @@ fn the_finished_part_is_looked_at_and_assessed_before_it_goes_out() {
     // The review covers what is done through what is not.
     let mut state = stuck();
     let (ended, begun) = play_planned(&mut state, &[], failing(&["bad"]), |_| true, |_| stop());
-    assert!(matches!(&ended, Ended::Partial { left, .. } if *left == ["b", "c"]), "{ended:?}");
+    assert!(matches!(&ended, OrchestrationEnd::Partial { left, .. } if *left == ["b", "c"]), "{ended:?}");
     assert_eq!(ids(&state.nodes), ["a", "r", "ethical"]);
     let modes: Vec<&str> =
         begun.iter().rev().take(2).map(|s| state.nodes[s.node].task.mode.as_str()).collect();
@@ -126,48 +132,51 @@ fn the_finished_part_is_looked_at_and_assessed_before_it_goes_out() {
 
     // Without an approval it does not.
     let mut state = stuck();
-    let answer = |state: &State, start: Start| match state.nodes[start.node].task.mode.as_str() {
-        "ethical" => end(Outcome::Success, Decision::Block { reason: "risky".into() }, false),
-        _ => failing(&["bad"])(state, start),
-    };
+    let answer =
+        |state: &OrchestrationState, start: ChildStart| match state.nodes[start.node].task.mode.as_str() {
+            "ethical" => end(RunOutcome::Success, ModeDecision::Block { reason: "risky".into() }, false),
+            _ => failing(&["bad"])(state, start),
+        };
     let (ended, _) = play_planned(&mut state, &[], answer, |_| true, |_| stop());
-    assert!(matches!(ended, Ended::EthicsBlocked { .. }), "{ended:?}");
+    assert!(matches!(ended, OrchestrationEnd::EthicsBlocked { .. }), "{ended:?}");
 
     // And the host's checks still count.
     let mut state = stuck();
-    let answer = |state: &State, start: Start| match state.nodes[start.node].task.mode.as_str() {
-        CHECK if start.purpose == Purpose::Task => {
-            end(Outcome::Failure, Decision::Block { reason: "red".into() }, false)
-        }
-        _ => failing(&["bad"])(state, start),
-    };
+    let answer =
+        |state: &OrchestrationState, start: ChildStart| match state.nodes[start.node].task.mode.as_str() {
+            CHECK if start.purpose == AttemptPurpose::Task => {
+                end(RunOutcome::Failure, ModeDecision::Block { reason: "red".into() }, false)
+            }
+            _ => failing(&["bad"])(state, start),
+        };
     let (ended, _) = play_planned(&mut state, &["make test".into()], answer, |_| true, |_| stop());
-    assert!(matches!(&ended, Ended::Failed { task, .. } if task == "checks"), "{ended:?}");
+    assert!(matches!(&ended, OrchestrationEnd::Failed { task, .. } if task == "checks"), "{ended:?}");
 }
 
 #[test]
 fn where_nothing_is_done_it_ends_as_what_failed() {
-    let graph = Graph::of(vec![worded("bad", task("a", "code", &[])), task("b", "code", &["a"])]);
+    let graph =
+        OrchestrationGraph::of(vec![worded("bad", task("a", "code", &[])), task("b", "code", &["a"])]);
     let mut state = state(graph);
     let (ended, _) = play_planned(&mut state, &[], failing(&["bad"]), |_| true, |_| stop());
     assert!(
-        matches!(&ended, Ended::Failed { task, reason, .. } if task == "a" && reason == "cannot"),
+        matches!(&ended, OrchestrationEnd::Failed { task, reason, .. } if task == "a" && reason == "cannot"),
         "{ended:?}"
     );
     assert_eq!(ids(&state.nodes), ["a", "b", "ethical"], "everything is as it was");
 }
 
 /// A review that says no as long as it is asked in these words.
-fn blocked(state: &State, start: Start) -> AttemptEnd {
+fn blocked(state: &OrchestrationState, start: ChildStart) -> AttemptEnd {
     let task = &state.nodes[start.node].task;
-    match task.mode == "review" && task.goal.starts_with("strict") && start.purpose == Purpose::Task {
-        true => end(Outcome::Success, Decision::Block { reason: "no".into() }, false),
+    match task.mode == "review" && task.goal.starts_with("strict") && start.purpose == AttemptPurpose::Task {
+        true => end(RunOutcome::Success, ModeDecision::Block { reason: "no".into() }, false),
         false => good(state, start),
     }
 }
 
-fn reviewed() -> State {
-    state(Graph::of(vec![task("a", "code", &[]), worded("strict", task("r", "review", &["a"]))]))
+fn reviewed() -> OrchestrationState {
+    state(OrchestrationGraph::of(vec![task("a", "code", &[]), worded("strict", task("r", "review", &["a"]))]))
 }
 
 #[test]
@@ -176,72 +185,74 @@ fn no_plan_gets_around_a_review_that_says_no() {
     for rest in [stop(), kept(&["a"], vec![task("d", "debug", &["a"])])] {
         let mut state = reviewed();
         let (ended, _) = play_planned(&mut state, &[], blocked, |_| true, |_| rest.clone());
-        assert!(matches!(&ended, Ended::Escalated { task, .. } if task == "r"), "{ended:?}");
+        assert!(matches!(&ended, OrchestrationEnd::Escalated { task, .. } if task == "r"), "{ended:?}");
     }
     // Another change without another review: the same review looks at it.
     let mut state = reviewed();
     let mut rest = vec![stop(), kept(&["a"], vec![task("d", "code", &["a"])])];
     let (ended, _) = play_planned(&mut state, &[], blocked, |_| true, |_| rest.pop().unwrap());
-    assert!(matches!(&ended, Ended::Escalated { task, .. } if task == "r"), "{ended:?}");
+    assert!(matches!(&ended, OrchestrationEnd::Escalated { task, .. } if task == "r"), "{ended:?}");
     assert_eq!(state.node("r").unwrap().task.depends_on, ["d"]);
     // What fails afterwards lets nothing out either.
     let mut state = reviewed();
     let mut rest = vec![stop(), kept(&["a"], vec![worded("bad", task("d", "code", &[]))])];
-    let answer = |state: &State, start: Start| match state.nodes[start.node].task.goal.as_str() {
-        "bad" => failing(&["bad"])(state, start),
-        _ => blocked(state, start),
-    };
+    let answer =
+        |state: &OrchestrationState, start: ChildStart| match state.nodes[start.node].task.goal.as_str() {
+            "bad" => failing(&["bad"])(state, start),
+            _ => blocked(state, start),
+        };
     let (ended, _) = play_planned(&mut state, &[], answer, |_| true, |_| rest.pop().unwrap());
-    assert!(!matches!(ended, Ended::Complete | Ended::Partial { .. }), "{ended:?}");
+    assert!(!matches!(ended, OrchestrationEnd::Complete | OrchestrationEnd::Partial { .. }), "{ended:?}");
     // A change and a review that lets it in.
     let mut state = reviewed();
     let tasks = vec![task("d", "code", &["a"]), task("s", "review", &["d"])];
     let (ended, _) = play_planned(&mut state, &[], blocked, |_| true, |_| kept(&["a"], tasks.clone()));
-    assert_eq!(ended, Ended::Complete);
+    assert_eq!(ended, OrchestrationEnd::Complete);
 }
 
 #[test]
 fn what_must_not_go_out_and_what_is_spent_is_not_planned_again() {
-    let never = |_: &State| -> Result<Graph, String> { panic!("asked") };
+    let never = |_: &OrchestrationState| -> Result<OrchestrationGraph, String> { panic!("asked") };
     let mut state_ = state(graph::usual("g"));
-    let answer = |state: &State, start: Start| match state.nodes[start.node].task.mode.as_str() {
-        "ethical" => end(Outcome::Success, Decision::Block { reason: "risky".into() }, false),
-        _ => good(state, start),
-    };
+    let answer =
+        |state: &OrchestrationState, start: ChildStart| match state.nodes[start.node].task.mode.as_str() {
+            "ethical" => end(RunOutcome::Success, ModeDecision::Block { reason: "risky".into() }, false),
+            _ => good(state, start),
+        };
     let (ended, _) = play_planned(&mut state_, &[], answer, |_| true, never);
-    assert!(matches!(ended, Ended::EthicsBlocked { .. }), "{ended:?}");
+    assert!(matches!(ended, OrchestrationEnd::EthicsBlocked { .. }), "{ended:?}");
     // Money for nothing but what was begun.
     let mut poor = stuck();
     poor.max_cost_usd = Some(0.41);
     let (ended, _) = play_planned(&mut poor, &[], failing(&["bad"]), |_| true, never);
-    assert!(!matches!(ended, Ended::Complete), "{ended:?}");
+    assert!(!matches!(ended, OrchestrationEnd::Complete), "{ended:?}");
     // A wall that did not hold.
     let mut broken = stuck();
-    let answer = |state: &State, start: Start| {
+    let answer = |state: &OrchestrationState, start: ChildStart| {
         let mut end = failing(&["bad"])(state, start);
-        if end.outcome == Outcome::Failure {
+        if end.outcome == RunOutcome::Failure {
             end.error = Some(("breach".into(), "out".into()));
         }
         end
     };
     let (ended, _) = play_planned(&mut broken, &[], answer, |_| true, never);
-    assert!(matches!(&ended, Ended::Failed { kind, .. } if kind == "breach"), "{ended:?}");
+    assert!(matches!(&ended, OrchestrationEnd::Failed { kind, .. } if kind == "breach"), "{ended:?}");
 }
 
 #[test]
 fn checks_that_stay_red_can_be_planned_for() {
-    let mut state = state(Graph::of(vec![task("a", "code", &[])]));
-    let answer = |state: &State, start: Start| {
+    let mut state = state(OrchestrationGraph::of(vec![task("a", "code", &[])]));
+    let answer = |state: &OrchestrationState, start: ChildStart| {
         let node = &state.nodes[start.node];
         let glued = state.merges.iter().any(|merge| merge.task == "glue");
-        match node.task.mode == CHECK && start.purpose == Purpose::Task && !glued {
-            true => end(Outcome::Failure, Decision::Block { reason: "red".into() }, false),
+        match node.task.mode == CHECK && start.purpose == AttemptPurpose::Task && !glued {
+            true => end(RunOutcome::Failure, ModeDecision::Block { reason: "red".into() }, false),
             false => good(state, start),
         }
     };
-    let rest = |_: &State| kept(&["a"], vec![task("glue", "code", &["a"])]);
+    let rest = |_: &OrchestrationState| kept(&["a"], vec![task("glue", "code", &["a"])]);
     let (ended, _) = play_planned(&mut state, &["make test".into()], answer, |_| true, rest);
-    assert_eq!((ended, state.replans.len()), (Ended::Complete, 1));
+    assert_eq!((ended, state.replans.len()), (OrchestrationEnd::Complete, 1));
     assert_eq!(state.replans[0].after_task, "checks");
 }
 
@@ -249,16 +260,16 @@ fn checks_that_stay_red_can_be_planned_for() {
 fn runs_that_are_used_up_leave_enough_for_the_assessment() {
     // Twelve tasks, each of which needs two runs: more than there may be.
     let tasks = (0..12).map(|n| worded(&format!("g{n}"), task(&format!("t{n}"), "code", &[]))).collect();
-    let mut state = state(Graph::of(tasks));
-    let answer = |state: &State, start: Start| {
+    let mut state = state(OrchestrationGraph::of(tasks));
+    let answer = |state: &OrchestrationState, start: ChildStart| {
         let node = &state.nodes[start.node];
         match node.task.mode == "execute" && node.attempts.len() == 1 {
-            true => end(Outcome::Failure, Decision::Escalate { reason: "once".into() }, false),
+            true => end(RunOutcome::Failure, ModeDecision::Escalate { reason: "once".into() }, false),
             false => good(state, start),
         }
     };
     let (ended, begun) = play_planned(&mut state, &[], answer, |_| true, |_| panic!("asked"));
-    let Ended::Partial { left, reason, .. } = &ended else { panic!("{ended:?}") };
+    let OrchestrationEnd::Partial { left, reason, .. } = &ended else { panic!("{ended:?}") };
     assert!(!left.is_empty() && reason.contains("of 16 runs"), "{ended:?}");
     assert!(begun.len() <= MAX_CHILDREN as usize && !state.merges.is_empty());
     // A plan for the rest that needs more runs than there are is none.
@@ -266,8 +277,10 @@ fn runs_that_are_used_up_leave_enough_for_the_assessment() {
     let many = (0..12).map(|n| worded(&format!("g{n}"), task(&format!("t{n}"), "code", &[]))).collect();
     let mut rest = vec![kept(&[], many)];
     let (ended, _) = play_planned(&mut state, &[], failing(&["bad"]), |_| true, |_| rest.pop().unwrap());
-    assert!(matches!(ended, Ended::Partial { .. }), "{ended:?}");
-    let Some(Answer::Unusable { problem }) = &state.replans[0].answer else { panic!("{:?}", state.replans) };
+    assert!(matches!(ended, OrchestrationEnd::Partial { .. }), "{ended:?}");
+    let Some(ReplanAnswer::Unusable { problem }) = &state.replans[0].answer else {
+        panic!("{:?}", state.replans)
+    };
     assert!(problem.contains("it needs 13 runs, and 12 of 16 are left"), "{problem}");
 }
 
@@ -280,5 +293,5 @@ fn a_state_from_before_there_were_second_plans_can_be_read() {
     for node in old["nodes"].as_array_mut().unwrap() {
         node.as_object_mut().unwrap().remove("plan");
     }
-    assert_eq!(serde_json::from_value::<State>(old).unwrap(), stuck());
+    assert_eq!(serde_json::from_value::<OrchestrationState>(old).unwrap(), stuck());
 }

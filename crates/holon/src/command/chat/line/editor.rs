@@ -2,14 +2,14 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use super::keys::Key;
+use super::keys::TerminalKey;
 
 /// Lines that are remembered.
 const MOST_HISTORY: usize = 1000;
 
 /// A line that is being typed, and those before it.
 #[derive(Debug, Default)]
-pub(in super::super) struct Editor {
+pub(in super::super) struct LineEditor {
     text: Vec<char>,
     at: usize,
     history: Vec<String>,
@@ -23,7 +23,7 @@ pub(in super::super) struct Editor {
 
 /// What a key means beyond the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum KeyEffect {
     /// Nothing but perhaps a changed text.
     Draw,
     /// The line is complete.
@@ -40,7 +40,7 @@ pub(super) enum Effect {
     Clear,
 }
 
-impl Editor {
+impl LineEditor {
     /// An empty line; Tab completes these words at its beginning.
     pub(in super::super) fn completing(words: &'static [&'static str]) -> Self {
         Self { words, ..Self::default() }
@@ -71,44 +71,44 @@ impl Editor {
     }
 
     /// Takes a key.
-    pub(super) fn press(&mut self, key: Key) -> Effect {
+    pub(super) fn press(&mut self, key: TerminalKey) -> KeyEffect {
         match key {
-            Key::Enter => {
+            TerminalKey::Enter => {
                 let line: String = self.text.iter().collect();
                 self.reset();
-                return Effect::Submit(line);
+                return KeyEffect::Submit(line);
             }
-            Key::BackTab => return Effect::Toggle,
-            Key::Clear => return Effect::Clear,
-            Key::Suspend => return Effect::Suspend,
-            Key::Interrupt if self.text.is_empty() => return Effect::Interrupt,
-            Key::EndOfInput if self.text.is_empty() => return Effect::End,
-            Key::Interrupt | Key::KillAll => self.reset(),
-            Key::Char(c) => self.insert(&c.to_string()),
-            Key::Break => self.insert("\n"),
-            Key::Paste(text) => self.insert(&text),
-            Key::Tab => self.complete(),
-            Key::Backspace => {
+            TerminalKey::BackTab => return KeyEffect::Toggle,
+            TerminalKey::Clear => return KeyEffect::Clear,
+            TerminalKey::Suspend => return KeyEffect::Suspend,
+            TerminalKey::Interrupt if self.text.is_empty() => return KeyEffect::Interrupt,
+            TerminalKey::EndOfInput if self.text.is_empty() => return KeyEffect::End,
+            TerminalKey::Interrupt | TerminalKey::KillAll => self.reset(),
+            TerminalKey::Char(c) => self.insert(&c.to_string()),
+            TerminalKey::Break => self.insert("\n"),
+            TerminalKey::Paste(text) => self.insert(&text),
+            TerminalKey::Tab => self.complete(),
+            TerminalKey::Backspace => {
                 let start = self.left_of(self.at);
                 self.cut(start, self.at);
             }
-            Key::Delete | Key::EndOfInput => self.cut(self.at, self.right_of(self.at)),
-            Key::KillToEnd => self.cut(self.at, self.text.len()),
-            Key::KillWord => {
+            TerminalKey::Delete | TerminalKey::EndOfInput => self.cut(self.at, self.right_of(self.at)),
+            TerminalKey::KillToEnd => self.cut(self.at, self.text.len()),
+            TerminalKey::KillWord => {
                 let start = self.word_left();
                 self.cut(start, self.at);
             }
-            Key::Left => self.at = self.left_of(self.at),
-            Key::Right => self.at = self.right_of(self.at),
-            Key::Home => self.at = 0,
-            Key::End => self.at = self.text.len(),
-            Key::WordLeft => self.at = self.word_left(),
-            Key::WordRight => self.at = self.word_right(),
-            Key::Up if self.place > 0 => self.show(self.place - 1),
-            Key::Down if self.place < self.history.len() => self.show(self.place + 1),
-            Key::Up | Key::Down => {}
+            TerminalKey::Left => self.at = self.left_of(self.at),
+            TerminalKey::Right => self.at = self.right_of(self.at),
+            TerminalKey::Home => self.at = 0,
+            TerminalKey::End => self.at = self.text.len(),
+            TerminalKey::WordLeft => self.at = self.word_left(),
+            TerminalKey::WordRight => self.at = self.word_right(),
+            TerminalKey::Up if self.place > 0 => self.show(self.place - 1),
+            TerminalKey::Down if self.place < self.history.len() => self.show(self.place + 1),
+            TerminalKey::Up | TerminalKey::Down => {}
         }
-        Effect::Draw
+        KeyEffect::Draw
     }
 
     /// Control characters have no place in a message, but line breaks do.
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    fn typed(editor: &mut Editor, keys: impl IntoIterator<Item = Key>) -> String {
+    fn typed(editor: &mut LineEditor, keys: impl IntoIterator<Item = TerminalKey>) -> String {
         for key in keys {
             editor.press(key);
         }
@@ -188,60 +188,63 @@ mod tests {
         shown
     }
 
-    fn chars(text: &str) -> impl Iterator<Item = Key> {
-        text.chars().map(Key::Char).collect::<Vec<_>>().into_iter()
+    fn chars(text: &str) -> impl Iterator<Item = TerminalKey> {
+        text.chars().map(TerminalKey::Char).collect::<Vec<_>>().into_iter()
     }
 
     #[test]
     fn text_is_edited() {
-        let check = |keys: Vec<Key>, expect: &str| {
+        let check = |keys: Vec<TerminalKey>, expect: &str| {
             assert_eq!(
-                typed(&mut Editor::default(), chars("fix 好 it").chain(keys.clone())),
+                typed(&mut LineEditor::default(), chars("fix 好 it").chain(keys.clone())),
                 expect,
                 "{keys:?}"
             );
         };
         check(vec![], "fix 好 it|");
-        check(vec![Key::WordLeft, Key::Left, Key::Backspace], "fix | it");
-        check(vec![Key::Home, Key::Delete, Key::Right], "i|x 好 it");
-        check(vec![Key::KillWord, Key::KillWord], "fix |");
-        check(vec![Key::Home, Key::WordRight, Key::KillToEnd], "fix|");
-        check(vec![Key::Break, Key::Char('x')], "fix 好 it\nx|");
-        check(vec![Key::KillAll, Key::Paste("a\tb\x1b[2J\nc".into())], "a b[2J\nc|");
-        check(vec![Key::Interrupt], "|");
+        check(vec![TerminalKey::WordLeft, TerminalKey::Left, TerminalKey::Backspace], "fix | it");
+        check(vec![TerminalKey::Home, TerminalKey::Delete, TerminalKey::Right], "i|x 好 it");
+        check(vec![TerminalKey::KillWord, TerminalKey::KillWord], "fix |");
+        check(vec![TerminalKey::Home, TerminalKey::WordRight, TerminalKey::KillToEnd], "fix|");
+        check(vec![TerminalKey::Break, TerminalKey::Char('x')], "fix 好 it\nx|");
+        check(vec![TerminalKey::KillAll, TerminalKey::Paste("a\tb\x1b[2J\nc".into())], "a b[2J\nc|");
+        check(vec![TerminalKey::Interrupt], "|");
     }
 
     #[test]
     fn a_letter_with_its_accent_is_one_step() {
-        let mut editor = Editor::default();
-        assert_eq!(typed(&mut editor, chars("ae\u{301}").chain([Key::Left])), "a|e\u{301}");
-        assert_eq!(typed(&mut editor, [Key::Right, Key::Backspace]), "a|");
+        let mut editor = LineEditor::default();
+        assert_eq!(typed(&mut editor, chars("ae\u{301}").chain([TerminalKey::Left])), "a|e\u{301}");
+        assert_eq!(typed(&mut editor, [TerminalKey::Right, TerminalKey::Backspace]), "a|");
     }
 
     #[test]
     fn lines_before_come_back() {
-        let mut editor = Editor::default();
+        let mut editor = LineEditor::default();
         for line in ["one", "two", "two"] {
             editor.remember(line);
         }
-        assert_eq!(typed(&mut editor, chars("new").chain([Key::Up])), "two|");
-        assert_eq!(typed(&mut editor, [Key::Up, Key::Up]), "one|");
-        assert_eq!(typed(&mut editor, [Key::Down, Key::Down, Key::Down]), "new|");
-        assert_eq!(editor.press(Key::Enter), Effect::Submit("new".into()));
+        assert_eq!(typed(&mut editor, chars("new").chain([TerminalKey::Up])), "two|");
+        assert_eq!(typed(&mut editor, [TerminalKey::Up, TerminalKey::Up]), "one|");
+        assert_eq!(typed(&mut editor, [TerminalKey::Down, TerminalKey::Down, TerminalKey::Down]), "new|");
+        assert_eq!(editor.press(TerminalKey::Enter), KeyEffect::Submit("new".into()));
     }
 
     #[test]
     fn tab_completes_what_is_clear() {
-        let mut editor = Editor::completing(&["/apply", "/diff", "/quit"]);
-        assert_eq!(typed(&mut editor, chars("/d").chain([Key::Tab])), "/diff|");
-        assert_eq!(typed(&mut editor, [Key::KillAll, Key::Char('/'), Key::Tab]), "/|");
+        let mut editor = LineEditor::completing(&["/apply", "/diff", "/quit"]);
+        assert_eq!(typed(&mut editor, chars("/d").chain([TerminalKey::Tab])), "/diff|");
+        assert_eq!(
+            typed(&mut editor, [TerminalKey::KillAll, TerminalKey::Char('/'), TerminalKey::Tab]),
+            "/|"
+        );
     }
 
     proptest! {
         #[test]
         fn any_keys_keep_the_cursor_in_the_text(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let mut decoder = super::super::keys::Decoder::default();
-            let mut editor = Editor::completing(&["/apply"]);
+            let mut decoder = super::super::keys::KeyDecoder::default();
+            let mut editor = LineEditor::completing(&["/apply"]);
             editor.remember("before");
             for key in bytes.into_iter().filter_map(|byte| decoder.push(byte)) {
                 editor.press(key);

@@ -9,8 +9,8 @@ use rustix::stdio::stdin;
 use rustix::termios::{InputModes, LocalModes, OptionalActions, QueueSelector, Termios};
 use rustix::termios::{tcflush, tcgetattr, tcgetwinsize, tcsetattr};
 
-use super::editor::{Editor, Effect};
-use super::keys::Decoder;
+use super::editor::{KeyEffect, LineEditor};
+use super::keys::KeyDecoder;
 use super::layout::lay_out;
 use crate::command::chat::signals::Signals;
 
@@ -24,14 +24,14 @@ const MARKED: &str = "\x1b[?2004h";
 const UNMARKED: &str = "\x1b[?2004l";
 
 /// What stands before a line: as it is shown, and without any colour.
-pub(in super::super) struct Prompt {
+pub(in super::super) struct LinePrompt {
     pub(in super::super) shown: String,
     pub(in super::super) plain: String,
 }
 
 /// What came of waiting for a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) enum Typed {
+pub(in super::super) enum TypedLine {
     /// A line.
     Line(String),
     /// Ctrl-C with nothing typed.
@@ -79,10 +79,10 @@ impl Keyboard {
     /// Waits for a line. `prompt` is asked again after every `toggle`.
     pub(in super::super) fn line(
         &mut self,
-        editor: &mut Editor,
-        prompt: &dyn Fn() -> Prompt,
+        editor: &mut LineEditor,
+        prompt: &dyn Fn() -> LinePrompt,
         toggle: &dyn Fn(),
-    ) -> io::Result<Typed> {
+    ) -> io::Result<TypedLine> {
         self.signals.forget_interrupt();
         if self.dumb {
             return self.plain_line(editor, prompt);
@@ -91,7 +91,7 @@ impl Keyboard {
         let typed = self.edited_line(editor, prompt, toggle);
         let _ = write(UNMARKED);
         self.rest();
-        if let Ok(Typed::Line(line)) = &typed {
+        if let Ok(TypedLine::Line(line)) = &typed {
             editor.remember(line);
         }
         typed
@@ -99,23 +99,23 @@ impl Keyboard {
 
     fn edited_line(
         &mut self,
-        editor: &mut Editor,
-        prompt: &dyn Fn() -> Prompt,
+        editor: &mut LineEditor,
+        prompt: &dyn Fn() -> LinePrompt,
         toggle: &dyn Fn(),
-    ) -> io::Result<Typed> {
-        let mut decoder = Decoder::default();
-        let mut drawing = Drawing::default();
+    ) -> io::Result<TypedLine> {
+        let mut decoder = KeyDecoder::default();
+        let mut drawing = LineDrawing::default();
         write(MARKED)?;
         drawing.draw(editor, &prompt())?;
         loop {
             let byte = match self.byte(decoder.is_waiting())? {
-                Waited::Byte(byte) => byte,
-                Waited::Nothing => {
+                KeyWait::Byte(byte) => byte,
+                KeyWait::Nothing => {
                     decoder.give_up();
                     if self.signals.resumed() && in_front() {
                         self.raw();
                         write(MARKED)?;
-                        drawing = Drawing::default();
+                        drawing = LineDrawing::default();
                         drawing.draw(editor, &prompt())?;
                     }
                     if self.signals.resized() {
@@ -123,42 +123,42 @@ impl Keyboard {
                     }
                     continue;
                 }
-                Waited::End => {
+                KeyWait::End => {
                     drawing.leave()?;
-                    return Ok(Typed::End);
+                    return Ok(TypedLine::End);
                 }
             };
             let Some(key) = decoder.push(byte) else { continue };
             match editor.press(key) {
                 // More is there already: drawing once is enough.
-                Effect::Draw if !self.pending.is_empty() => {}
-                Effect::Draw => drawing.draw(editor, &prompt())?,
-                Effect::Toggle => {
+                KeyEffect::Draw if !self.pending.is_empty() => {}
+                KeyEffect::Draw => drawing.draw(editor, &prompt())?,
+                KeyEffect::Toggle => {
                     toggle();
                     drawing.draw(editor, &prompt())?;
                 }
-                Effect::Clear => {
+                KeyEffect::Clear => {
                     write!(io::stdout(), "\x1b[H\x1b[2J")?;
-                    drawing = Drawing::default();
+                    drawing = LineDrawing::default();
                     drawing.draw(editor, &prompt())?;
                 }
-                Effect::Suspend => {
+                KeyEffect::Suspend => {
                     drawing.leave()?;
                     self.suspend();
-                    drawing = Drawing::default();
+                    drawing = LineDrawing::default();
                     drawing.draw(editor, &prompt())?;
                 }
-                Effect::Submit(line) => {
+                KeyEffect::Submit(line) => {
                     drawing.finish(&line, &prompt())?;
-                    return Ok(Typed::Line(line));
+                    return Ok(TypedLine::Line(line));
                 }
-                Effect::Interrupt => {
+                KeyEffect::Interrupt => {
                     drawing.leave()?;
-                    return Ok(Typed::Interrupt);
+                    return Ok(TypedLine::Interrupt);
                 }
-                Effect::End => {
+                KeyEffect::End => {
                     drawing.leave()?;
-                    return Ok(Typed::End);
+                    return Ok(TypedLine::End);
                 }
             }
         }
@@ -187,51 +187,55 @@ impl Keyboard {
         }
     }
 
-    fn plain_line(&mut self, editor: &mut Editor, prompt: &dyn Fn() -> Prompt) -> io::Result<Typed> {
+    fn plain_line(
+        &mut self,
+        editor: &mut LineEditor,
+        prompt: &dyn Fn() -> LinePrompt,
+    ) -> io::Result<TypedLine> {
         write!(io::stdout(), "{}", prompt().plain)?;
         io::stdout().flush()?;
         let mut line = Vec::new();
         loop {
             match self.byte(false)? {
-                Waited::Byte(b'\n') => {
+                KeyWait::Byte(b'\n') => {
                     let line = String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
                     editor.remember(&line);
-                    return Ok(Typed::Line(line));
+                    return Ok(TypedLine::Line(line));
                 }
-                Waited::Byte(byte) => line.push(byte),
-                Waited::Nothing if self.signals.interrupted() => {
+                KeyWait::Byte(byte) => line.push(byte),
+                KeyWait::Nothing if self.signals.interrupted() => {
                     writeln!(io::stdout())?;
-                    return Ok(Typed::Interrupt);
+                    return Ok(TypedLine::Interrupt);
                 }
-                Waited::Nothing => {}
-                Waited::End => return Ok(Typed::End),
+                KeyWait::Nothing => {}
+                KeyWait::End => return Ok(TypedLine::End),
             }
         }
     }
 
     /// The next byte, or that there is none for the moment.
-    fn byte(&mut self, in_a_key: bool) -> io::Result<Waited> {
+    fn byte(&mut self, in_a_key: bool) -> io::Result<KeyWait> {
         if let Some(byte) = self.pending.pop_front() {
-            return Ok(Waited::Byte(byte));
+            return Ok(KeyWait::Byte(byte));
         }
         if self.signals.must_end() {
-            return Ok(Waited::End);
+            return Ok(KeyWait::End);
         }
         let input = stdin();
         let wait = if in_a_key { KEY } else { WAIT };
         match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&wait)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Waited::Nothing),
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(KeyWait::Nothing),
             Ok(_) => {}
             Err(e) => return Err(e.into()),
         }
         let mut buffer = [0_u8; 4096];
         match rustix::io::read(input, &mut buffer) {
-            Ok(0) | Err(rustix::io::Errno::IO) => Ok(Waited::End),
+            Ok(0) | Err(rustix::io::Errno::IO) => Ok(KeyWait::End),
             Ok(read) => {
                 self.pending.extend(&buffer[..read]);
-                Ok(self.pending.pop_front().map_or(Waited::Nothing, Waited::Byte))
+                Ok(self.pending.pop_front().map_or(KeyWait::Nothing, KeyWait::Byte))
             }
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Ok(Waited::Nothing),
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Ok(KeyWait::Nothing),
             Err(e) => Err(e.into()),
         }
     }
@@ -243,7 +247,7 @@ impl Drop for Keyboard {
     }
 }
 
-enum Waited {
+enum KeyWait {
     Byte(u8),
     Nothing,
     End,
@@ -251,15 +255,15 @@ enum Waited {
 
 /// What is drawn at the moment.
 #[derive(Default)]
-struct Drawing {
+struct LineDrawing {
     /// The row of the cursor below the prompt's.
     row: usize,
     /// Rows between the cursor and the last one.
     below: usize,
 }
 
-impl Drawing {
-    fn draw(&mut self, editor: &Editor, prompt: &Prompt) -> io::Result<()> {
+impl LineDrawing {
+    fn draw(&mut self, editor: &LineEditor, prompt: &LinePrompt) -> io::Result<()> {
         let (text, at) = editor.text();
         let layout = lay_out(columns_of(&prompt.plain), text, at, columns());
         let mut out = self.begin();
@@ -278,7 +282,7 @@ impl Drawing {
     }
 
     /// The line as it was sent, for the record.
-    fn finish(&mut self, line: &str, prompt: &Prompt) -> io::Result<()> {
+    fn finish(&mut self, line: &str, prompt: &LinePrompt) -> io::Result<()> {
         let text: Vec<char> = line.chars().collect();
         let layout = lay_out(columns_of(&prompt.plain), &text, text.len(), columns());
         let mut out = self.begin();

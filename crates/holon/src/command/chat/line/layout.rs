@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthChar;
 
 /// What to write after the prompt, and where the cursor belongs.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct LineLayout {
     /// The text with its row breaks.
     pub(super) body: String,
     /// Row and column of the cursor, counted from the prompt's.
@@ -14,7 +14,7 @@ pub(super) struct Layout {
 }
 
 /// Lays a text out after a prompt of some width; rows are broken here, never by the terminal.
-pub(super) fn lay_out(prompt: usize, text: &[char], at: usize, columns: usize) -> Layout {
+pub(super) fn lay_out(prompt: usize, text: &[char], at: usize, columns: usize) -> LineLayout {
     let columns = columns.max(2);
     let (mut row, mut column) = (prompt / columns, prompt % columns);
     let mut body = String::new();
@@ -39,7 +39,7 @@ pub(super) fn lay_out(prompt: usize, text: &[char], at: usize, columns: usize) -
     if at >= text.len() {
         cursor = (row, column);
     }
-    Layout { body, cursor, last: row }
+    LineLayout { body, cursor, last: row }
 }
 
 #[cfg(test)]

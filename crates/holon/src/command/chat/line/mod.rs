@@ -5,5 +5,5 @@ mod keyboard;
 mod keys;
 mod layout;
 
-pub(super) use editor::Editor;
-pub(super) use keyboard::{Keyboard, Prompt, Typed};
+pub(super) use editor::LineEditor;
+pub(super) use keyboard::{Keyboard, LinePrompt, TypedLine};

@@ -1,0 +1,177 @@
+//! The raw kernel calls the safe crates do not offer. All `unsafe` of the walls is in this file.
+
+use std::ffi::c_int;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+/// Which side of a fork the caller is on.
+pub(super) enum ForkSide {
+    /// In the new process.
+    Child,
+    /// In the old one, with the new one's pid.
+    Parent(i32),
+}
+
+/// `clone3` without a stack, i.e. a fork that may also enter new namespaces.
+///
+/// # Safety
+/// The process must be single-threaded: the child continues with a copy of the allocator's state.
+pub(super) unsafe fn fork_into(flags: u64) -> io::Result<ForkSide> {
+    // SAFETY: clone_args is plain data for which all zeroes is valid.
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = flags;
+    args.exit_signal = libc::SIGCHLD as u64;
+    // SAFETY: the pointer and size describe `args`; no stack is given, so the child returns here on a
+    // copy of this stack, which the caller promised is sound (single thread).
+    let result = unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of::<libc::clone_args>()) };
+    match result {
+        0 => Ok(ForkSide::Child),
+        pid if pid > 0 => Ok(ForkSide::Parent(pid as i32)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A plain fork through the C library, for use after the system call filter is in place (which knows no clone3).
+pub(super) fn fork() -> io::Result<ForkSide> {
+    // SAFETY: the launcher and init are single-threaded.
+    match unsafe { libc::fork() } {
+        0 => Ok(ForkSide::Child),
+        pid if pid > 0 => Ok(ForkSide::Parent(pid)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Sets and clears attributes of a mount (and, if `recursive`, of all below it).
+pub(super) fn mount_setattr(
+    mount: BorrowedFd<'_>,
+    recursive: bool,
+    set: u64,
+    clear: u64,
+    idmap: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
+    let attr = libc::mount_attr {
+        attr_set: set | idmap.map_or(0, |_| libc::MOUNT_ATTR_IDMAP),
+        attr_clr: clear,
+        propagation: 0,
+        userns_fd: idmap.map_or(0, |fd| fd.as_raw_fd() as u64),
+    };
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is a NUL-terminated literal, `attr` outlives the call and its size is given.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attr,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    check(result)
+}
+
+/// Leaves the current namespaces for new ones.
+pub(super) fn unshare(flags: c_int) -> io::Result<()> {
+    // SAFETY: the launcher is single-threaded and never unshares CLONE_FILES.
+    check(unsafe { libc::unshare(flags) }.into())
+}
+
+/// Moves the calling thread into a new network namespace; the rest of the process stays where it is.
+pub(super) fn leave_network() -> io::Result<()> {
+    // SAFETY: a network namespace belongs to a thread, and nothing of the process's memory or files is unshared.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into())
+}
+
+/// Brings the loopback interface of the current network namespace up.
+pub(super) fn loopback_up() -> io::Result<()> {
+    // SAFETY: plain socket creation; the result is checked before it is owned.
+    let raw = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    check(raw.into())?;
+    // SAFETY: `raw` was just returned by the kernel and nobody else owns it.
+    let socket = unsafe { OwnedFd::from_raw_fd(raw) };
+    // SAFETY: ifreq is plain data for which all zeroes is valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo\0") {
+        *to = *from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: SIOCSIFFLAGS reads an ifreq, which `request` is.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }.into())
+}
+
+/// Blocks SIGCHLD, so that it can be read from a descriptor.
+pub(super) fn block_child_signal() -> io::Result<libc::sigset_t> {
+    // SAFETY: sigset_t is plain data, initialised by sigemptyset before use.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is valid for writing; SIGCHLD is a valid signal.
+    unsafe {
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+    }
+    // SAFETY: `set` is initialised; the old mask is not wanted.
+    check(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) }.into())?;
+    Ok(set)
+}
+
+/// Blocks SIGCHLD and returns a descriptor that becomes readable when a child changes state.
+pub(super) fn child_events() -> io::Result<OwnedFd> {
+    let set = block_child_signal()?;
+    // SAFETY: -1 asks for a new descriptor for the initialised `set`.
+    let raw = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    check(raw.into())?;
+    // SAFETY: `raw` was just returned by the kernel and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// Gives every signal its default action, as a program expects to find them: what an ancestor ignored (nohup, a C
+/// library's own signals) would otherwise be inherited.
+pub(super) fn default_signals() {
+    // The kernel's own form of the structure, all zeroes: default action, no flags, empty mask.
+    let default = [0_u64; 4];
+    for signal in 1..=64 {
+        // SAFETY: `default` is as large as the kernel's structure for an 8-byte mask; no old action is asked for. The
+        // call is refused for SIGKILL and SIGSTOP, which changes nothing.
+        unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null_mut::<u64>(), 8);
+        }
+    }
+}
+
+/// Blocks no signal any more: a command inherits what its starter blocks, and shells wait for SIGCHLD.
+pub(super) fn unblock_signals() -> io::Result<()> {
+    // SAFETY: sigset_t is plain data, initialised by sigemptyset before use.
+    let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `none` is valid for writing.
+    unsafe { libc::sigemptyset(&raw mut none) };
+    // SAFETY: `none` is initialised; the old mask is not wanted.
+    check(unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) }.into())
+}
+
+/// Marks every descriptor from `first` on as closed at exec.
+pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
+    // SAFETY: the call only changes descriptor flags.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first as u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) })
+}
+
+/// Loads one seccomp program for this process and everything it starts.
+pub(super) fn load_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
+    let header = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    // SAFETY: `header` points at `program`, which outlives the call; the kernel only reads it.
+    check(unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const header) })
+}
+
+/// Gives the calling process up, without running destructors or flushing anything.
+pub(super) fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit never returns and touches nothing of ours.
+    unsafe { libc::_exit(code) }
+}
+
+/// Sends `signal` to every process this one may signal; inside a pid namespace, all but init.
+pub(super) fn signal_all(signal: c_int) {
+    // SAFETY: kill has no memory effects; only init of a pid namespace calls this.
+    unsafe { libc::kill(-1, signal) };
+}
+
+fn check(result: libc::c_long) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
