@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, improve, man, models, modes,
+    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, improve, man, models, modes, network,
     publish, run, runs, schema, serve,
 };
 use crate::command::{attest, audit, orchestrate, plan, verify};
@@ -95,6 +95,8 @@ pub(crate) enum CliCommand {
     Config(config::ConfigCommand),
     #[command(subcommand)]
     Context(context::ContextCommand),
+    #[command(subcommand)]
+    Network(network::NetworkCommand),
     Adapter(adapter::AdapterArgs),
     Serve(serve::ServeArgs),
     Chat(Box<chat::ChatArgs>),

@@ -14,10 +14,8 @@ pub struct SystemOutside;
 impl Outside for SystemOutside {
     fn resolve<'a>(&'a self, name: &'a HostName) -> OutsideFuture<'a, Vec<IpAddr>> {
         Box::pin(async move {
-            // The dot at its end keeps search domains out; a name without any dot has no other meaning than theirs.
-            let full = if name.as_str().contains('.') { format!("{name}.") } else { name.to_string() };
             let mut all: Vec<IpAddr> = Vec::new();
-            for address in tokio::net::lookup_host((full.as_str(), 0)).await? {
+            for address in tokio::net::lookup_host((name.as_str(), 0)).await? {
                 if !all.contains(&address.ip()) {
                     all.push(address.ip());
                 }

@@ -72,6 +72,11 @@ impl RequestCarrier {
         if credential.is_some() || package.is_some() || leads.is_some() {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
+        if package.is_some() {
+            // A part would come in without a digest; whoever asks for one has to take the whole.
+            headers.remove(header::RANGE);
+            headers.remove(header::IF_RANGE);
+        }
         if let Some((name, value)) = credential.map(crate::credential::HostCredential::header) {
             headers.insert(name, value);
         }
@@ -213,7 +218,7 @@ impl RequestCarrier {
             }
             body = body.scrubbed(scrub.stream());
         }
-        let whole = head.method == Method::GET && came.status == StatusCode::OK && !encoded;
+        let whole = head.method == Method::GET && came.status == StatusCode::OK;
         if let Some(package) = package.filter(|_| whole) {
             body = body.counted(self.when_arrived(way, package));
         }
