@@ -9,8 +9,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, improve, man, models, modes, network,
-    publish, run, runs, schema, serve,
+    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, improve, man, models, modes,
+    network, publish, run, runs, schema, serve,
 };
 use crate::command::{attest, audit, orchestrate, plan, verify};
 use crate::failure::CliFailure;

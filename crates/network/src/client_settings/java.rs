@@ -43,3 +43,21 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(u16::try_from(text.len()).unwrap_or(u16::MAX).to_be_bytes());
     out.extend_from_slice(text.as_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_is_what_java_reads() {
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        // Both seals were made by another program, and `keytool -list` reads such a store.
+        assert_eq!(hex(&trust_store("")), "feedfeed0000000200000000e2686e45fb43dfa4d992dd41ceb6b21c6330d792");
+        let bundle = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n";
+        let entry = "00000002000263300000000000000000000558 2e353039000000053003020101".replace(' ', "");
+        assert_eq!(
+            hex(&trust_store(bundle)),
+            format!("feedfeed0000000200000001{entry}491eddffa5714d013bf607f90c7388a7e52465c7")
+        );
+    }
+}

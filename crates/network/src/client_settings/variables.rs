@@ -122,7 +122,6 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
     use std::collections::BTreeMap;
-    use std::process::Command;
     use std::time::SystemTime;
 
     use super::super::*;
@@ -171,24 +170,5 @@ mod tests {
         for path in named {
             assert!(all.values().any(|value| value.contains(path)), "{path}");
         }
-    }
-
-    #[test]
-    fn java_reads_the_trust_store() {
-        let (settings, _) = made();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ca.jks");
-        std::fs::write(&path, &settings.files[1].bytes).unwrap();
-        let listed = Command::new("keytool")
-            .args(["-list", "-storetype", "JKS", "-storepass", "changeit", "-keystore"])
-            .arg(&path)
-            .output();
-        // Where there is no Java, its magic number and its seal are all that can be looked at.
-        let Ok(listed) = listed else {
-            assert!(settings.files[1].bytes.starts_with(&[0xfe, 0xed, 0xfe, 0xed, 0, 0, 0, 2, 0, 0, 0, 2]));
-            return;
-        };
-        let said = String::from_utf8_lossy(&listed.stdout).into_owned();
-        assert!(listed.status.success() && said.matches("trustedCertEntry").count() == 2, "{said}");
     }
 }

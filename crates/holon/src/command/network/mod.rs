@@ -9,7 +9,9 @@ use crate::session::Session;
 
 /// See which hosts a permit stands for
 #[derive(Debug, Subcommand)]
-#[command(after_help = "Examples:\n  holon network show npm\n  holon network show git:origin '*.example.org'")]
+#[command(
+    after_help = "Examples:\n  holon network show npm\n  holon network show git:origin '*.example.org'"
+)]
 pub(crate) enum NetworkCommand {
     Show(show::NetworkShowArgs),
 }

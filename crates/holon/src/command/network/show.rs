@@ -84,9 +84,7 @@ fn ports(rule: &PermitRule) -> &'static str {
 
 fn value(rule: &PermitRule, hosts: Option<&SetHosts>) -> Value {
     let Some(all) = hosts else { return json!({ "permit": rule.to_string() }) };
-    let host = |host: &holon_network::SetHost| {
-        json!({ "host": host.rule.to_string(), "said_by": host.said_by, "permitted": !host.by_project })
-    };
+    let host = |host: &holon_network::SetHost| json!({ "host": host.rule.to_string(), "said_by": host.said_by, "permitted": !host.by_project });
     let listed: Vec<Value> = all.hosts.iter().map(host).collect();
     json!({ "permit": rule.to_string(), "hosts": listed, "notes": all.notes })
 }
