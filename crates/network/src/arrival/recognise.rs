@@ -138,8 +138,8 @@ mod tests {
         check(Cargo, "/files/sha2-asm/sha2-asm-0.6.4.crate", "sha2-asm 0.6.4");
         check(Cargo, "/it/oa/itoa", "");
         check(Cargo, "/config.json", "");
-        check(Go, "/github.com/!burnt!sushi/toml/@v/v1.4.0.zip", "github.com/BurntSushi/toml v1.4.0");
-        check(Go, "/golang.org/x/net/@v/v0.30.0.info", "");
+        check(Go, "/git.test/!some!one/toml/@v/v1.4.0.zip", "git.test/SomeOne/toml v1.4.0");
+        check(Go, "/git.test/x/net/@v/v0.30.0.info", "");
         check(Maven, "/maven2/org/slf4j/slf4j-api/2.0.9/slf4j-api-2.0.9.jar", "org.slf4j:slf4j-api 2.0.9");
         check(
             Maven,

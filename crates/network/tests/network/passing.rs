@@ -160,3 +160,21 @@ fn a_company_proxy_is_asked_with_its_credentials() {
     assert_eq!(world.outside.dialled(), ["10.1.1.1:3128"]);
     assert!(company.seen().starts_with("CONNECT open.test:443 HTTP/1.1\r\n"), "{}", company.seen());
 }
+
+#[test]
+fn to_learn_what_a_command_needs_every_public_name_is_allowed_and_no_address() {
+    let world = World::new();
+    let _host = world.encrypted_host(&["one.test"], echo());
+    world.outside.name("inner.test", &[&["10.0.0.5"]]);
+    let mut settings = world.settings();
+    settings.learning = true;
+    let proxy = world.open(settings);
+    let mut stream = encrypt(tunnel(&proxy, "one.test:443").1, "one.test", &world.root);
+    stream.write_all(b"GET /x HTTP/1.1\r\nHost: one.test\r\n\r\n").unwrap();
+    assert_eq!(answer(&mut stream).1, "GET /x HTTP/1.1");
+    for refused in ["inner.test:443", "10.0.0.5:443", "93.184.216.34:443"] {
+        assert!(tunnel(&proxy, refused).0.starts_with("HTTP/1.1 403"), "{refused}");
+    }
+    let learnt = holon_network::LearntPermits::of(&proxy.finish(), &[]);
+    assert_eq!((learnt.permits, learnt.refused.len()), (vec!["one.test".to_owned()], 3));
+}

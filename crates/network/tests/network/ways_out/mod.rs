@@ -177,9 +177,9 @@ fn connect(authority: &str) -> Attempt {
     Say(format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n{MARK}"))
 }
 
-/// A first message with a mark behind it.
+/// A first message with a mark in it, which a host would get to see.
 fn marked(names: &[&str], further: &[(u16, &[u8])]) -> Vec<u8> {
-    [hello(names, further), [&[23, 3, 3, 0, 6][..], MARK.as_bytes()].concat()].concat()
+    hello(names, &[&[(0x3434, MARK.as_bytes())], further].concat())
 }
 
 #[test]
