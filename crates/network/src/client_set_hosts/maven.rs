@@ -24,7 +24,9 @@ fn settings(queries: &dyn ClientQueries, path: &Path, hosts: &mut SetHosts) {
     let said_by = if path.starts_with("/etc") { "Maven's own settings.xml" } else { "settings.xml" };
     let text = without_comments(&text);
     for part in ["mirror", "repository", "pluginRepository"] {
-        for element in elements(&text, part) {
+        // Maven comes with a mirror that is none: it stands for what is blocked.
+        let blocked = |element: &&str| elements(element, "blocked").iter().any(|word| word.trim() == "true");
+        for element in elements(&text, part).into_iter().filter(|element| !blocked(element)) {
             for url in elements(element, "url") {
                 hosts.add_url(url.trim(), said_by);
             }

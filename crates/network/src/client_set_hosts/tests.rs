@@ -178,7 +178,7 @@ fn maven_says_what_its_settings_say() {
     let mut queries = ScriptedQueries::default();
     queries.files.insert(
         "/home/me/.m2/settings.xml",
-        "<settings><!-- <mirror><url>https://old.test</url></mirror> --><mirrors><mirror><id>a</id><url>https://mirror.test/maven2</url></mirror></mirrors>\
+        "<settings><!-- <mirror><url>https://old.test</url></mirror> --><mirrors><mirror><url>http://0.0.0.0/</url><blocked>true</blocked></mirror><mirror><id>a</id><url>https://mirror.test/maven2</url></mirror></mirrors>\
          <profiles><profile><repositories><repository><url> http://own.test:8081/repository </url></repository></repositories></profile></profiles></settings>",
     );
     assert_eq!(
