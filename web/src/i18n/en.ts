@@ -440,6 +440,7 @@ export const en = {
   "cause.ethics_blocked": "The assessment does not let the changes out.",
   "cause.files": "The limit for the number of files was reached.",
   "cause.findings_open": "Findings are still open.",
+  "cause.loop_over": "A loop of the flow came to its bound.",
   "cause.gate": "The run stopped at a gate.",
   "cause.nothing_read": "The agent reviews without having read anything.",
   "cause.partial": "Only a part of the plan was carried out; what is done was checked and can be taken.",

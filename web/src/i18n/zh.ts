@@ -442,6 +442,7 @@ export const zh: Table = {
   "cause.ethics_blocked": "伦理评估未放行这些更改。",
   "cause.files": "已达到文件数量上限。",
   "cause.findings_open": "仍有未解决的发现。",
+  "cause.loop_over": "流程中的循环达到了次数上限。",
   "cause.gate": "运行停在审批处。",
   "cause.nothing_read": "代理在没有读取任何内容的情况下进行了审查。",
   "cause.partial": "计划只完成了一部分；已完成的部分经过检查，可以采用。",

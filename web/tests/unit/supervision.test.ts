@@ -40,7 +40,10 @@ const FACTS = {
 };
 
 // Reasons by the places that make them.
-const SIGNALS = found(rust("phase.rs"), /Deviation::\w+ => "(\w+)"/g);
+const SIGNALS = [
+  ...found(rust("signal.rs"), /^ {4}[A-Z]\w+: (\w+) = \d/gm),
+  ...found(rust("signal.rs"), /Self::[A-Z]\w+ => "(\w+)"/g),
+].sort();
 const SPENT = found(rust("phase.rs"), /(?:Some|then_some)\("(\w+)"\)/g);
 const HANDOFFS = found(rust("phase.rs"), /"(handoff:\w+)"/g);
 const NODES = found(rust("graph/advance.rs"), /(?:complete\(evidence|skip|fail_verify|give_up|go_back\(\w+|set\(NodeStatus::\w+)[,(]\s*"(\w+)"/g);
