@@ -9,7 +9,7 @@ use crate::XtaskFailure;
 pub(super) fn compress(bytes: &[u8]) -> Result<Vec<u8>, XtaskFailure> {
     let told = |error: std::io::Error| format!("cannot compress with gzip: {error}");
     let mut child = Command::new("gzip")
-        .args(["-6", "-n", "-c"])
+        .args(["-9", "-n", "-c"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
