@@ -5,13 +5,13 @@
 //! [`EthicsReport`] report and fails closed; [`gate`] says whether the change may go out; [`EthicsReport::to_markdown`] is for people.
 //!
 //! ```
-//! use holon_ethics::{Gate, Input, NoLicences, assess, combine, gate};
+//! use holon_ethics::{AssessmentInput, EthicsDecision, NoLicenceLookup, assess, combine, gate};
 //!
-//! let input = Input { goal: "Fix a typo".into(), ..Input::default() };
-//! let assessment = assess(&input, &NoLicences);
+//! let input = AssessmentInput { goal: "Fix a typo".into(), ..AssessmentInput::default() };
+//! let assessment = assess(&input, &NoLicenceLookup);
 //! // Without a model's report nothing goes out, unless the user has switched `strict` off.
-//! assert!(matches!(gate(&combine(&assessment, None, true)), Gate::Blocked { .. }));
-//! assert_eq!(gate(&combine(&assessment, None, false)), Gate::Approved);
+//! assert!(matches!(gate(&combine(&assessment, None, true)), EthicsDecision::Blocked { .. }));
+//! assert_eq!(gate(&combine(&assessment, None, false)), EthicsDecision::Approved);
 //! ```
 //!
 //! Everything is a pure function of its input. Rules are data in `rules/ethics/`; only [`caches`] reads files, and only

@@ -7,28 +7,28 @@
 //! # use holon_supervisor::event::*;
 //! # use holon_core::{ids::RunId, policy::ToolClass};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let config = Config::from_toml("[supervisor]\nlevel = \"adaptive\"\n")?;
+//! let config = SupervisorConfig::from_toml("[supervisor]\nlevel = \"adaptive\"\n")?;
 //! let mut supervisor = Supervisor::new(config)?;
 //! let mut now = 0; // the caller's clock
 //! let mut tell = |fact| {
 //!     now += 1;
-//!     supervisor.feed(&Event { ts: now, fact })
+//!     supervisor.feed(&SupervisorEvent { ts: now, fact })
 //! };
-//! tell(Fact::RunStarted(Box::new(Setup {
+//! tell(SupervisorFact::RunStarted(Box::new(SupervisorSetup {
 //!     run: RunId::from_parts(0, [0; 4]),
 //!     mode: "execute".into(),
 //!     goal: "Fix the parser in src/parse.rs".into(),
 //!     plan_files: vec![], plan_steps: 0,
-//!     checks: vec![KnownCheck { command: "cargo test".into(), asked: true }],
+//!     checks: vec![CheckCommand { command: "cargo test".into(), asked: true }],
 //!     monorepo: false, token_limit: 200_000, round_limit: 50, foreign: false,
 //! })));
-//! tell(Fact::RoundStarted { round: 1 }); // then ask the model; Effect::Correct goes into the request
-//! let answer = tell(Fact::ToolProposed(Proposal {
+//! tell(SupervisorFact::RoundStarted { round: 1 }); // then ask the model; SupervisorEffect::Correct goes into the request
+//! let answer = tell(SupervisorFact::ToolProposed(CallProposal {
 //!     call: "call-1".parse()?, tool: "read_file".into(), class: ToolClass::Read,
 //!     targets: vec!["src/parse.rs".into()], arguments: "digest of the arguments".into(), command: None,
 //! }));
 //! for effect in answer {
-//!     if let Effect::Gate(gate) = effect {
+//!     if let SupervisorEffect::Gate(gate) = effect {
 //!         match gate.permit() {
 //!             Some(permit) => assert_eq!(permit.call().as_str(), "call-1"), // execute it, with `gate.why` as a note
 //!             None => unreachable!("blocked: `gate.why` is the tool's result, nothing is executed"),
@@ -36,14 +36,14 @@
 //!     }
 //! }
 //! let read = vec![FileHash { path: "src/parse.rs".into(), hash: "sha256 of its content".into() }];
-//! tell(Fact::ToolFinished(Finished {
+//! tell(SupervisorFact::ToolFinished(FinishedCall {
 //!     call: "call-1".parse()?, ok: true, exit: None, check: false, error: None, duration_ms: 3, varies: false,
 //!     result: Some("digest of the result".into()),
-//!     evidence: Evidence { read, ..Evidence::default() },
+//!     evidence: ProvenEffects { read, ..ProvenEffects::default() },
 //! }));
 //! // A command that `checks::recognise` knows: ToolFinished { check: true, .. }, then CheckRan with its counts.
-//! tell(Fact::RoundEnded(RoundEnd { tokens: 900, text: true, ..RoundEnd::default() }));
-//! // When the model stops asking for tools: Fact::ModelDone, answered by a gate too; Effect::Stop ends the run.
+//! tell(SupervisorFact::RoundEnded(RoundEnd { tokens: 900, text: true, ..RoundEnd::default() }));
+//! // When the model stops asking for tools: SupervisorFact::ModelDone, answered by a gate too; SupervisorEffect::Stop ends the run.
 //! let checkpoint = serde_json::to_string(supervisor.state())?; // survives kill -9; resume with `Supervisor::resume`
 //! # assert!(checkpoint.len() < 64 * 1024);
 //! # Ok(()) }

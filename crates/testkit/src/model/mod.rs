@@ -1,10 +1,10 @@
 //! Scripted model servers on loopback, for the three wires.
 //!
 //! ```no_run
-//! use holon_model::Wire;
+//! use holon_model::WireFormat;
 //! use holon_testkit::model::ModelServer;
 //!
-//! let server = ModelServer::play(Wire::Chat, "- error: { kind: rate_limit, retry_after: 1ms }\n- text: hello\n");
+//! let server = ModelServer::play(WireFormat::Chat, "- error: { kind: rate_limit, retry_after: 1ms }\n- text: hello\n");
 //! let endpoint = server.endpoint(); // http://127.0.0.1:PORT/v1
 //! assert_eq!(server.requests().len(), 0);
 //! ```
