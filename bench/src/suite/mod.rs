@@ -5,6 +5,7 @@ mod apply;
 mod baseline;
 mod calls;
 mod cold;
+mod estimate;
 mod first;
 mod lost;
 mod memory;
@@ -117,6 +118,12 @@ pub(crate) const ALL: &[Suite] = &[
         about: "what the supervisor's decisions cost, and how large its state gets",
         depends_on_user: false,
         measure: reducer::measure,
+    },
+    Suite {
+        name: "estimate",
+        about: "how far estimates of what an orchestration costs are off",
+        depends_on_user: false,
+        measure: estimate::measure,
     },
 ];
 

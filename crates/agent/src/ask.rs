@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use holon_core::event::EventBody;
 use holon_model::{
-    DeltaSink, ModelError, ModelErrorKind, ModelReply, ModelRequest, ReplyDelta, ReplyStop, TokenUsage,
+    BudgetIsSpent, BudgetShare, DeltaSink, ModelError, ModelErrorKind, ModelReply, ModelRequest, MostCost,
+    ReplyDelta, ReplyStop, TokenUsage,
 };
 
 use crate::compact::compact;
 use crate::context::request_bytes;
 use crate::conversation::AgentConversation;
-use crate::ended::TurnEndReason;
+use crate::ended::{TurnEndReason, TurnLimit};
 use crate::fit;
 use crate::turn::{AgentTurn, TurnFlow};
 use crate::watcher::AgentEventSink;
@@ -34,18 +35,25 @@ impl AgentTurn<'_> {
             ..ModelRequest::default()
         };
         let bytes = request_bytes(&request.system, &request.tools, &request.messages);
+        let share = self.share(bytes, request.max_output).await?;
         let (mut pieces, begun) = (ReplyForwarder(self.agent.watcher), Instant::now());
         let outcome = self.agent.model.stream(&request, &mut pieces, self.agent.cancel).await;
         self.tell_answer(begun, &outcome);
+        if let Some(share) = share {
+            let usage = outcome.as_ref().ok().and_then(|reply| reply.usage);
+            share.settle(usage.and_then(|usage| self.priced(usage).cost_usd));
+        }
         let reply = match outcome {
             Ok(reply) => reply,
             Err(error) => return self.failed(conversation, error, bytes),
         };
         if let Some(usage) = reply.usage {
             conversation.gauge.learn(bytes, usage.total_input());
-            self.budget.spend(settings.prices.map_or(usage, |prices| usage.priced(&prices)));
+            self.budget.spend(self.priced(usage));
             let mut total = self.before;
             total += self.budget.spent().1;
+            // A checkpoint knows of it, too.
+            conversation.usage = total;
             self.agent.watcher.tell(EventBody::Usage { total: total.into() });
         }
         if reply.stop == ReplyStop::ContextFull {
@@ -59,18 +67,37 @@ impl AgentTurn<'_> {
         Continue(Some(reply))
     }
 
+    /// Waits until there is money for a request, where it is shared with other work.
+    async fn share(&self, bytes: u64, max_output: Option<u32>) -> TurnFlow<Option<BudgetShare>> {
+        let settings = self.agent.settings;
+        let Some(shared) = &settings.shared else { return Continue(None) };
+        // Who told nothing about money when it was asked before will not do so now.
+        let used = self.budget.spent().1;
+        let told = used.cost_usd.is_some() || used == TokenUsage::default();
+        let longest = max_output.map_or(settings.window, u64::from);
+        let most = MostCost::of(bytes, Some(longest), settings.prices.as_ref(), told);
+        match self.agent.cancel.race(shared.admit(most)).await {
+            Ok(Ok(share)) => Continue(Some(share)),
+            Ok(Err(BudgetIsSpent)) => Break(TurnEndReason::Limit(TurnLimit::Cost)),
+            Err(_) => Break(TurnEndReason::Cancelled),
+        }
+    }
+
+    fn priced(&self, usage: TokenUsage) -> TokenUsage {
+        self.agent.settings.prices.map_or(usage, |prices| usage.priced(&prices))
+    }
+
     /// Says what became of a request, without a word of it.
     fn tell_answer(&self, begun: Instant, outcome: &Result<ModelReply, ModelError>) {
         let settings = self.agent.settings;
         let (reply, error) = (outcome.as_ref().ok(), outcome.as_ref().err());
         let usage = reply.and_then(|reply| reply.usage);
-        let priced = |usage: TokenUsage| settings.prices.map_or(usage, |prices| usage.priced(&prices));
         self.agent.watcher.tell(EventBody::ModelAnswered {
             provider: self.agent.model.name().to_owned(),
             model: settings.model.clone(),
             response_model: reply.and_then(|reply| reply.model.clone()),
             duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            usage: usage.map(|usage| priced(usage).into()),
+            usage: usage.map(|usage| self.priced(usage).into()),
             finish: reply.map(|reply| reply.stop.name().to_owned()),
             error: error.map(|error| error.kind.name().to_owned()),
         });

@@ -2,7 +2,7 @@
 
 use holon_core::Profile;
 use holon_core::policy::{CallSurface, ToolCallGate};
-use holon_model::{Effort, Prices};
+use holon_model::{Effort, Prices, SharedBudget};
 
 use crate::edit::EditFormat;
 
@@ -35,6 +35,8 @@ pub struct TurnSettings {
     pub effort: Option<Effort>,
     /// What tokens cost, where the provider does not tell.
     pub prices: Option<Prices>,
+    /// Money that is shared with other work.
+    pub shared: Option<SharedBudget>,
     /// Checks whose output is told after every reply that changed files, because they are quick.
     pub quick_checks: Vec<String>,
     /// Whether a denied call ends the turn, after the other calls of its reply were answered.
@@ -71,6 +73,7 @@ impl TurnSettings {
             max_output: None,
             effort: None,
             prices: None,
+            shared: None,
             quick_checks: Vec::new(),
             stop_on_denial: false,
             profile,

@@ -127,6 +127,7 @@ impl<'a> AgentTurn<'a> {
         }
         conversation.keep(&reply.parts);
         let calls = reply.calls().count();
+        tracing::debug!(round = conversation.rounds, calls, stop = ?reply.stop, "has a reply");
         let words = !self.text.trim().is_empty();
         let flow = match calls {
             0 => self.words_only(conversation, reply.stop).await,

@@ -57,6 +57,8 @@ pub fn apply(request: &ApplyRequest<'_>) -> Result<ApplyOutcome, ApplyError> {
     let mut last = None;
     for _ in 0..ATTEMPTS {
         let plan = planner.plan(request.changes)?;
+        let (changes, conflicts) = (request.changes.entries.len(), plan.conflicts.len());
+        tracing::debug!(changes, conflicts, "has a plan for bringing changes home");
         if !plan.conflicts.is_empty() {
             return Ok(ApplyOutcome::Refused { conflicts: keep(plan.conflicts, request.conflicts)? });
         }

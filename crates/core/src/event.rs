@@ -229,6 +229,31 @@ pub enum EventBody {
         /// The value that was reached, as written in the profile.
         value: String,
     },
+    /// The host opened a connection that the run's permits allow.
+    #[serde(rename = "network.allowed")]
+    NetworkAllowed {
+        /// Host and port.
+        target: String,
+        /// The address it went to; absent behind a company's proxy.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<String>,
+        /// How it is carried: `tunnel`, `opaque`, `raw`, `plain` or `read`.
+        manner: String,
+        /// The client whose set permits it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        set: Option<String>,
+    },
+    /// The host refused a connection or a request.
+    #[serde(rename = "network.refused")]
+    NetworkRefused {
+        /// Host and port; empty when the request does not say.
+        target: String,
+        /// Why, to read.
+        message: String,
+        /// The flag that would allow it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        flag: Option<String>,
+    },
     /// A wall did not hold.
     Breach {
         /// What was seen.

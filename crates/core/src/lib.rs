@@ -4,6 +4,7 @@ pub mod access;
 pub mod artifact;
 pub mod claims;
 pub mod config;
+pub mod cost_estimate;
 pub mod coverage;
 pub mod digest;
 pub mod duration;

@@ -3,11 +3,13 @@
 mod audit;
 mod claim;
 mod flow;
+mod network;
 mod verification;
 
 pub use audit::{AuditHead, EthicsOverride};
 pub use claim::AdapterClaim;
 pub use flow::{ContextFile, DecidedBy, FlowGate, FlowInfo, FlowRound, FlowStep, GateDecision, StepProgress};
+pub use network::{NetworkHost, NetworkPackage, NetworkRecord};
 pub use verification::{
     CaseCounts, CaseDifferences, ChangedDefinition, CheckOrigin, CheckRecord, CheckVerdict, ComparisonRun,
     DefinitionKind, VerificationReport, VerificationState,
@@ -205,6 +207,9 @@ pub struct RunMetadata {
     pub model: Option<ModelInfo>,
     /// The walls.
     pub sandbox: SandboxInfo,
+    /// What the run reached by permits, and what it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkRecord>,
     /// What the agent saw as the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<SnapshotInfo>,

@@ -145,6 +145,9 @@ fn rights(profile: &Profile) -> String {
     };
     let network = match profile.network {
         NetworkReach::None | NetworkReach::Gateway => "",
+        NetworkReach::Permit => {
+            " Besides the model you reach what a person permitted, such as a registry of packages, through the proxy that the environment names: install what you need. A refusal says what they would have to permit."
+        }
         NetworkReach::Host => " The network of the machine can be reached, and its use is recorded.",
     };
     let commands = match profile.commands.allow.last() {

@@ -25,8 +25,10 @@ pub struct Assessment {
     pub request_id: Option<String>,
     /// The goal or task, from the input.
     pub goal_id: Option<String>,
-    /// Where earlier assessments are, from the input.
+    /// What earlier assessments said, from the input.
     pub history: Option<String>,
+    /// What the project goes by, point by point, each with the file that says it. A model's report answers all of them.
+    pub guidelines: Vec<(String, String)>,
     /// The worst that was found; low when nothing was.
     pub risk_level: RiskLevel,
     /// Each check with its result, always all of them.
@@ -49,6 +51,7 @@ pub fn assess(input: &AssessmentInput, licences: &dyn LicenceLookup) -> Assessme
     for id in EthicsCheckId::ALL {
         match check::run(id, input, &files, licences) {
             Ok(mut found) => {
+                tracing::debug!(check = ?id, findings = found.len(), "has assessed");
                 found.sort_by_key(|finding| !finding.severity.blocks());
                 checks.push(summary(id, &found));
                 findings.extend(found);
@@ -67,6 +70,7 @@ pub fn assess(input: &AssessmentInput, licences: &dyn LicenceLookup) -> Assessme
         request_id: input.request_id.clone(),
         goal_id: input.goal_id.clone(),
         history: input.history.clone(),
+        guidelines: crate::prompt::points(&input.guidelines),
         risk_level,
         evidence: evidence(input, &files, &findings),
         principle_impacts: impacts(&findings, &checks),

@@ -1,5 +1,7 @@
 //! One report from two halves, which fails closed.
 
+use std::collections::BTreeSet;
+
 use holon_core::artifact::ethics::{CheckStatus, EthicsCheck, EthicsReport, RiskLevel};
 use holon_core::artifact::{self, ArtifactProblem};
 
@@ -22,7 +24,7 @@ pub type ModelReport = Result<EthicsReport, Vec<ArtifactProblem>>;
 /// the checks decide when the model's half is missing or unusable, and the report says so. A model can always block, and
 /// never lower what the checks found.
 pub fn combine(assessment: &Assessment, model: Option<ModelReport>, strict: bool) -> EthicsReport {
-    let half = ReportSoundness::of(model, assessment.risk_level);
+    let half = ReportSoundness::of(model, assessment);
     let mut ethics = EthicsReport {
         request_id: assessment.request_id.clone(),
         goal_id: assessment.goal_id.clone(),
@@ -85,7 +87,8 @@ enum ReportSoundness {
 }
 
 impl ReportSoundness {
-    fn of(model: Option<ModelReport>, found: RiskLevel) -> Self {
+    fn of(model: Option<ModelReport>, assessment: &Assessment) -> Self {
+        let found = assessment.risk_level;
         let report = match model {
             None => return Self::Unusable("the model's report is missing".into()),
             Some(Err(problems)) => {
@@ -112,8 +115,39 @@ impl ReportSoundness {
         if !problems.is_empty() {
             return Self::Unusable(format!("the model's report is not valid ({})", listed(&problems)));
         }
+        let open = unanswered(assessment, &report);
+        if !open.is_empty() {
+            return Self::Unusable(format!("the model's report is not whole: {}", left_open(&open)));
+        }
         Self::Sound(report)
     }
+}
+
+/// The guidelines, by number, to which a report that approves says nothing; whoever refuses need not go on to the end.
+pub fn unanswered(assessment: &Assessment, report: &EthicsReport) -> Vec<usize> {
+    if report.blocks() {
+        return Vec::new();
+    }
+    let answered: BTreeSet<usize> = report.checks.iter().filter_map(|check| guideline(&check.id)).collect();
+    (1..=assessment.guidelines.len()).filter(|number| !answered.contains(number)).collect()
+}
+
+/// Which guideline a check is about: `guideline-3`, also as models spell it.
+fn guideline(id: &str) -> Option<usize> {
+    let rest = id.trim().to_ascii_lowercase();
+    let rest = rest.strip_prefix("guidelines").or_else(|| rest.strip_prefix("guideline"))?;
+    let rest = rest.trim_start_matches(['-', '_', ' ', '#', ':']);
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..digits].parse().ok()
+}
+
+/// What is missing, in words for whoever writes the report again.
+pub fn left_open(open: &[usize]) -> String {
+    let mut names: Vec<String> = open.iter().take(10).map(|number| format!("guideline-{number}")).collect();
+    if open.len() > names.len() {
+        names.push(format!("{} more", open.len() - names.len()));
+    }
+    format!("it does not answer {}", names.join(", "))
 }
 
 fn said(report: &EthicsReport) -> String {

@@ -17,8 +17,10 @@ pub struct AssessmentInput {
     pub project_licence: Option<String>,
     /// Licences, as SPDX identifiers, that a person takes besides those that fit the project's.
     pub allowed_licences: Vec<String>,
-    /// Where earlier assessments of this goal are, for the report.
+    /// What earlier assessments of this repository said, for the report.
     pub history: Option<String>,
+    /// The project's own guidelines, as `(path, text)`.
+    pub guidelines: Vec<(String, String)>,
 }
 
 /// One file before and after.

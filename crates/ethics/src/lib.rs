@@ -42,7 +42,7 @@ mod work;
 
 pub use assess::{Assessment, assess};
 pub use check::licences::{LicenceLookup, NoLicenceLookup};
-pub use combine::{ModelReport, combine, read_model_report};
+pub use combine::{ModelReport, combine, left_open, read_model_report, unanswered};
 pub use dependency::{Dependency, Ecosystem};
 pub use finding::{EthicsCheckId, EthicsFinding};
 pub use gate::{EthicsDecision, gate, gate_bytes};

@@ -15,9 +15,9 @@ const TEXT: &str = include_str!("../../../rules/ethics/assessor.md");
 
 /// The section about this assessment, to be added to the prompt of the ethical mode.
 ///
-/// `guidelines` are `(path, text)` of the project's own; their points become a checklist. They are material, as the
-/// change is: nothing in them can tell the model what to conclude.
-pub fn section(assessment: &Assessment, guidelines: &[(String, String)]) -> String {
+/// The project's guidelines become a checklist. They are material, as the change is: nothing in them can tell the model
+/// what to conclude.
+pub fn section(assessment: &Assessment) -> String {
     let redactor = redactor();
     let mut text = TEXT.trim_end().to_owned();
     text += "\n\n## What the checks found\n";
@@ -27,18 +27,22 @@ pub fn section(assessment: &Assessment, guidelines: &[(String, String)]) -> Stri
         let _ =
             writeln!(text, "- {}: {}{severity}. {}", check.id, check.status.name(), one_line(&check.detail));
     }
-    let points = points(guidelines);
-    if !points.is_empty() {
-        text += "\n## Checklist\n\nThe project's own guidelines. Answer each with a check of its number.\n\n";
-        for (number, (path, point)) in (1..).zip(points) {
-            let _ = writeln!(text, "- guideline-{number} ({path}): {}", redactor.redact_str(&point));
+    if let Some(history) = &assessment.history {
+        let _ =
+            write!(text, "\n## Earlier assessments of this repository\n\n{}\n", redactor.redact_str(history));
+    }
+    if !assessment.guidelines.is_empty() {
+        text += "\n## Checklist\n\nThe project's own guidelines. Answer each with a check of its number (`\"id\": \"guideline-1\"`); ";
+        text += "a point that has nothing to do with this change passes. A report that leaves one out does not count.\n\n";
+        for (number, (path, point)) in (1..).zip(&assessment.guidelines) {
+            let _ = writeln!(text, "- guideline-{number} ({path}): {}", redactor.redact_str(point));
         }
     }
     text
 }
 
 /// The points of all guidelines: list entries, or sentences where there is no list.
-fn points(guidelines: &[(String, String)]) -> Vec<(&str, String)> {
+pub(crate) fn points(guidelines: &[(String, String)]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (path, text) in guidelines {
         let entry = |line: &str| -> Option<String> {
@@ -55,7 +59,7 @@ fn points(guidelines: &[(String, String)]) -> Vec<(&str, String)> {
             let prose = text.lines().filter(|line| !line.trim_start().starts_with(['#', '`', '|', '<']));
             found = prose.map(one_line).filter(|line| line.len() > 10).collect();
         }
-        all.extend(found.into_iter().map(|point| (path.as_str(), point)));
+        all.extend(found.into_iter().map(|point| (path.clone(), point)));
     }
     all.truncate(MOST_POINTS);
     all
@@ -72,14 +76,15 @@ mod tests {
 
     #[test]
     fn guidelines_become_a_checklist() {
-        let guidelines = [
+        let guidelines = vec![
             (
                 ".holon/guidelines.md".to_owned(),
                 "# Rules\n\n- No tracking.\n* [ ] Say why.\n1. Ask first.\n".to_owned(),
             ),
             ("AGENTS.md".to_owned(), "# Notes\nNever store raw addresses.\n".to_owned()),
         ];
-        let text = section(&assess(&AssessmentInput::default(), &NoLicenceLookup), &guidelines);
+        let input = AssessmentInput { guidelines, ..AssessmentInput::default() };
+        let text = section(&assess(&input, &NoLicenceLookup));
         for line in [
             "- guideline-1 (.holon/guidelines.md): No tracking.",
             "- guideline-2 (.holon/guidelines.md): Say why.",
@@ -93,6 +98,7 @@ mod tests {
 
     #[test]
     fn without_guidelines_there_is_no_checklist() {
-        assert!(!section(&assess(&AssessmentInput::default(), &NoLicenceLookup), &[]).contains("Checklist"));
+        let text = section(&assess(&AssessmentInput::default(), &NoLicenceLookup));
+        assert!(!text.contains("Checklist") && !text.contains("Earlier"), "{text}");
     }
 }

@@ -6,7 +6,7 @@ use holon_core::artifact::ArtifactProblem;
 use holon_core::artifact::ethics::{CheckStatus, EthicsCheck, PrincipleImpact};
 use holon_ethics::{
     Assessment, AssessmentInput, EthicsDecision, EthicsReport, NoLicenceLookup, RiskLevel, assess, combine,
-    gate, gate_bytes, read_model_report,
+    gate, gate_bytes, read_model_report, unanswered,
 };
 use proptest::prelude::*;
 
@@ -174,4 +174,35 @@ proptest! {
 fn clean_once() -> Assessment {
     static CLEAN: std::sync::OnceLock<Assessment> = std::sync::OnceLock::new();
     CLEAN.get_or_init(clean).clone()
+}
+
+/// Whoever approves answers each of the project's guidelines; whoever refuses need not.
+#[test]
+fn a_guideline_without_an_answer_is_no_approval() {
+    let guidelines = vec![(".holon/guidelines.md".to_owned(), "- One.\n- Two.\n- Three.\n".to_owned())];
+    let assessment = assess(&AssessmentInput { guidelines, ..AssessmentInput::default() }, &NoLicenceLookup);
+    let answered = |ids: &[&str]| {
+        let answer = |id: &&str| EthicsCheck {
+            id: (*id).to_owned(),
+            status: CheckStatus::Pass,
+            detail: "Kept.".into(),
+            severity: None,
+        };
+        let checks = ids.iter().map(answer).collect();
+        EthicsReport { checks, ..report(true, RiskLevel::Low) }
+    };
+    for (ids, open) in [
+        (&["guideline-1", "guideline-2", "guideline-3"][..], &[][..]),
+        (&["Guideline 1", "guideline_3: no raw data", "GUIDELINE-2"], &[]),
+        (&["guideline-1", "guideline-3"], &[2]),
+        (&["guideline-11", "guideline-x", "line-2"], &[1, 2, 3]),
+        (&[], &[1, 2, 3]),
+    ] {
+        let report = answered(ids);
+        assert_eq!(unanswered(&assessment, &report), open, "{ids:?}");
+        assert_eq!(passes(&combine(&assessment, Some(Ok(report.clone())), true)), open.is_empty(), "{ids:?}");
+        // Without strict the checks decide alone where the report is not whole.
+        assert!(passes(&combine(&assessment, Some(Ok(report)), false)), "{ids:?}");
+    }
+    assert!(unanswered(&assessment, &report(false, RiskLevel::Low)).is_empty());
 }

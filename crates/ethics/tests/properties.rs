@@ -100,7 +100,7 @@ proptest! {
         let input = AssessmentInput { goal, patch, files: vec![file], project_licence: Some("MIT".into()), ..AssessmentInput::default() };
         let assessment = assess(&input, &NoLicenceLookup);
         let report = combine(&assessment, None, false);
-        let _ = (gate(&report), report.to_markdown(), prompt::section(&assessment, &[]));
+        let _ = (gate(&report), report.to_markdown(), prompt::section(&assessment));
         prop_assert_eq!(assess(&input, &NoLicenceLookup), assessment);
     }
 
@@ -111,7 +111,7 @@ proptest! {
         let input = AssessmentInput { goal: secret.clone(), patch: added("src/a.py", &format!("{line}\nprint({secret})\nrm -rf / {secret}")), ..AssessmentInput::default() };
         let assessment = assess(&input, &NoLicenceLookup);
         let report = combine(&assessment, None, true);
-        let told = serde_json::to_string(&report).unwrap() + &report.to_markdown() + &prompt::section(&assessment, &[]);
+        let told = serde_json::to_string(&report).unwrap() + &report.to_markdown() + &prompt::section(&assessment);
         prop_assert!(!told.contains(&secret), "{}", told);
         prop_assert!(!told.contains(&body), "{}", told);
     }

@@ -31,7 +31,11 @@ impl FlowCatalog {
         let mut catalog = Self::builtin()?;
         let mut files: Vec<(ModeSource, PathBuf)> = Vec::new();
         for (source, folder) in folders(places, workspace) {
-            files.extend(modes::toml_files(&folder, source)?.into_iter().map(|path| (source, path)));
+            let found = modes::toml_entries(&folder, source)?;
+            files.extend(found.files.into_iter().map(|path| (source, path)));
+            for path in found.passed_over {
+                catalog.refuse(passed_over(&path));
+            }
         }
         if files.is_empty() {
             return Ok(catalog);
@@ -119,6 +123,19 @@ pub fn folders(places: &HolonFolders, workspace: Option<&Path>) -> Vec<(ModeSour
     let mut folders = vec![(ModeSource::User, places.config.join("flows"))];
     folders.extend(workspace.map(|workspace| (ModeSource::Project, workspace.join(".holon/flows"))));
     folders
+}
+
+/// A link, a pipe or a folder where a flow file would be.
+fn passed_over(path: &Path) -> FlowFileError {
+    let what = if path.is_symlink() { "is a link" } else { "is no file" };
+    FlowFileError {
+        file: path.to_string_lossy().into_owned(),
+        line: None,
+        step: None,
+        key: "",
+        problem: format!("{what}, and is not read"),
+        remedy: "put the flow's text into a plain file of that name".to_owned(),
+    }
 }
 
 fn unreadable(file: &str, error: &holon_host::HostError) -> FlowFileError {

@@ -14,7 +14,8 @@ use holon_host::record::now;
 use holon_host::run::{AppliedRun, apply};
 use holon_host::store::{RunFolder, RunRecord, RunStore, copy_last_events, copy_out, write_durable};
 use holon_host::{
-    FinishedRun, HolonFolders, Host, HostError, ModelCancel, RunPlan, RunRequest, modes, release,
+    FinishedRun, HolonFolders, Host, HostError, ModelCancel, RunPlan, RunRequest, SharedBudget, modes,
+    release,
 };
 
 use crate::audit::AuditTrail;
@@ -28,6 +29,7 @@ use crate::folder::{FlowFolder, load, steps_state};
 use crate::gate::{GateMode, Gatekeeper};
 use crate::journal::FlowJournal;
 use crate::live::LiveFlow;
+use crate::raised::RaisedLimits;
 use crate::sealed;
 use crate::state::{FlowState, FlowStepProgress, StepGate};
 use crate::step::{FlowRequest, StepExtras, profile};
@@ -49,6 +51,8 @@ pub struct FlowOrder<'a> {
     pub request: RunRequest,
     /// The folder the command was given in.
     pub base: PathBuf,
+    /// Limits that take the place of those it was started with, when it is gone on with.
+    pub raised: RaisedLimits,
     /// How gates are decided.
     pub gates: GateMode,
     /// Who is asked.
@@ -120,14 +124,20 @@ impl Conductor<'_> {
             )
         })?;
         let redactor = self.redactor();
-        let wanted = FlowRequest::new(order.request.clone(), &order.base)?.without_secrets(&redactor);
+        let mut asked = order.request.clone();
+        asked.timeout = order.raised.timeout.or(asked.timeout);
+        asked.max_rounds = order.raised.rounds.or(asked.max_rounds);
+        let wanted = FlowRequest::new(asked, &order.base)?.without_secrets(&redactor);
         if wanted.spec_sha256() != before.spec_sha256 {
             return Err(FlowError::resume(
                 "the spec is not the one the flow was started with",
                 "put it back as it was, or start the flow anew",
             ));
         }
-        let state = before.resumed(&definition, message.map(|text| redactor.redact_str(&text)))?;
+        let mut state = before.resumed(&definition, message.map(|text| redactor.redact_str(&text)))?;
+        if let Some(money) = order.raised.money(state.spent_usd, None)? {
+            state.max_cost_usd = Some(money);
+        }
         let folder = FlowFolder::reopen(&self.places, folder, redactor)?;
         self.conduct(&definition, state, folder, &wanted, order)
     }
@@ -191,11 +201,14 @@ impl Conductor<'_> {
         }
         let dispatcher = Dispatcher::new(self.places.clone());
         dispatcher.begin_whole(&host);
+        let limit = state.max_cost_usd;
+        let budget = limit.map(|all| SharedBudget::new(all, state.spent_usd).asked_for(limit));
         let mut live = LiveFlow {
             definition,
             asked,
             catalog: &catalog,
             folder: &folder,
+            budget,
             host,
             dispatcher: dispatcher.clone(),
             workspace: record.workspace.clone(),

@@ -67,6 +67,7 @@ fn carry_out(
     world: &mut dyn FlowWorld,
     action: FlowAction,
 ) -> Result<(), FlowError> {
+    tracing::debug!(flow = %definition.name, ?action, "goes on");
     match action {
         FlowAction::End(ended) => state.ended = Some(ended),
         FlowAction::Skip { step, why } => {

@@ -15,7 +15,7 @@ use holon_core::manifest::{ErrorInfo, Manifest};
 use holon_core::mode::ModeCatalog;
 use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::store::write_atomic;
-use holon_host::{Host, HostError, ModelCancel, RunContext, RunRequest};
+use holon_host::{Host, HostError, ModelCancel, RunContext, RunRequest, SharedBudget};
 
 use crate::carried::{CarriedTree, content_before};
 use crate::definition::{FlowDefinition, HandedFile, StepWork};
@@ -47,6 +47,8 @@ pub(crate) struct LiveFlow<'a, 's> {
     pub(crate) carried: CarriedTree,
     pub(crate) journal: FlowJournal<'s>,
     pub(crate) gatekeeper: &'s mut dyn Gatekeeper,
+    /// The money, which all steps share.
+    pub(crate) budget: Option<SharedBudget>,
     pub(crate) cancel: &'a ModelCancel,
 }
 
@@ -118,16 +120,17 @@ impl FlowWorld for LiveFlow<'_, '_> {
             }
             journal.pass(event);
         };
-        let context = RunContext::new(&mut watch, self.cancel);
+        let budget = self.budget.clone();
+        let context = RunContext { budget, ..RunContext::new(&mut watch, self.cancel) };
         let finished = self.dispatcher.dispatch(call, &self.host, context)?.finished;
         let context = &finished.manifest.metadata.context;
         // The files were checked before; this is what the agent really got.
         for (label, digest) in &state.steps[step].handed {
             let name = label.split_once('/').map_or(label.as_str(), |(_, name)| name);
-            let got = context.iter().find(|file| file.path == name);
-            if finished.manifest.status == RunStatus::Completed
-                && got.is_none_or(|file| file.sha256 != *digest)
-            {
+            // Files of one name from several steps stand in folders of their own.
+            let of_name = |path: &str| path.rsplit('/').next() == Some(name);
+            let got = context.iter().any(|file| of_name(&file.path) && file.sha256 == *digest);
+            if finished.manifest.status == RunStatus::Completed && !got {
                 return Err(FlowError::Changed { path: label.clone() });
             }
         }

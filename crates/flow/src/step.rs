@@ -150,6 +150,7 @@ impl FlowRequest {
             max_output_mb: asked.max_output_mb.map(|n| n.min(limits.output_mb)),
             max_cost_usd: extra.money_left.map(|left| left.min(limits.cost_usd)),
             network: asked.network.filter(|n| *n != NetworkReach::Host || !profile.promises_no_change()),
+            allow_net: permits_for(asked, profile),
             record: asked.record.as_deref().map(|path| cassette(path, &label)),
             replay: asked.replay.as_deref().map(|path| cassette(path, &label)),
             workspace: extra.workspace.map(Path::to_owned).or_else(|| asked.workspace.clone()),
@@ -207,6 +208,7 @@ impl FlowRequest {
             max_rounds: asked.max_rounds.map(|n| n.min(profile.limits.rounds)),
             max_output_mb: asked.max_output_mb.map(|n| n.min(profile.limits.output_mb)),
             network: asked.network.filter(|n| *n != NetworkReach::Host || !profile.promises_no_change()),
+            allow_net: permits_for(asked, profile),
             record: asked.record.as_deref().map(|path| cassette(path, label)),
             replay: asked.replay.as_deref().map(|path| cassette(path, label)),
             ..asked.clone()
@@ -282,6 +284,11 @@ fn narrowed(mut spec: Spec, work: &StepRunWork, profile: &Profile) -> Spec {
         wants.checks.clear();
     }
     spec
+}
+
+/// What a person permits is for what changes things: whoever only looks needs none of it.
+fn permits_for(asked: &RunRequest, profile: &Profile) -> Vec<String> {
+    if profile.promises_no_change() { Vec::new() } else { asked.allow_net.clone() }
 }
 
 /// Each step has a conversation of its own, so `demo.cassette` becomes `demo.plan.cassette`.

@@ -10,7 +10,7 @@ use holon_core::redact::Redactor;
 use holon_login::CredentialProvider;
 use holon_model::{
     Endpoint, HttpTimeouts, ModelCancel, ModelError, Normaliser, Prices, Provider, ProviderKey,
-    RecordingProvider,
+    RecordingProvider, SharedBudget,
 };
 use tokio::sync::Semaphore;
 
@@ -69,6 +69,8 @@ pub struct GatewaySettings {
     pub budget: GatewayBudget,
     /// What the model costs, for providers that do not tell.
     pub prices: Option<Prices>,
+    /// Money that is shared with other runs.
+    pub shared: Option<SharedBudget>,
     /// Bounds on the traffic itself.
     pub limits: GatewayLimits,
     /// Where the conversation is written down.
@@ -90,6 +92,7 @@ impl GatewaySettings {
             keys: Vec::new(),
             budget: GatewayBudget::default(),
             prices: None,
+            shared: None,
             limits: GatewayLimits::default(),
             record: None,
             watch: None,
@@ -124,7 +127,8 @@ impl Gateway {
     pub fn start(listener: TcpListener, settings: GatewaySettings) -> Result<Self, GatewayError> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr().ok();
-        let ledger = SpendingLedger::new(settings.budget, settings.prices, settings.watch.clone());
+        let ledger =
+            SpendingLedger::new(settings.budget, settings.prices, settings.watch.clone(), settings.shared);
         let mut keys = settings.keys;
         if let Upstream::Pass { endpoint, .. } = &settings.upstream {
             keys.extend(endpoint.key.clone());
@@ -160,7 +164,9 @@ impl Gateway {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let stop = ModelCancel::default();
         let stopped = stop.clone();
+        let span = tracing::Span::current();
         let thread = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || {
+            let _run = span.entered();
             let served = async {
                 if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
                     listen::serve(listener, door).await;

@@ -7,7 +7,10 @@
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use holon_model::{ModelError, ModelErrorKind, ModelReply, Prices, ReplyStop, TokenUsage};
+use holon_model::{
+    BudgetIsSpent, BudgetShare, ModelError, ModelErrorKind, ModelReply, MostCost, Prices, ReplyStop,
+    SharedBudget, TokenUsage,
+};
 use tokio::sync::Notify;
 
 use crate::account::{BudgetLimit, GatewayAccount, GatewayBudget, tokens_in};
@@ -27,6 +30,8 @@ struct LedgerShared {
     budget: GatewayBudget,
     prices: Option<Prices>,
     watch: Option<GatewayWatch>,
+    /// Money that is shared with other runs.
+    shared: Option<SharedBudget>,
     book: Mutex<AccountBook>,
     /// Something under way has ended.
     ended: Notify,
@@ -60,8 +65,14 @@ pub(crate) struct AdmissionRequest {
 }
 
 impl SpendingLedger {
-    pub(crate) fn new(budget: GatewayBudget, prices: Option<Prices>, watch: Option<GatewayWatch>) -> Self {
-        Self(Arc::new(LedgerShared { budget, prices, watch, book: Mutex::default(), ended: Notify::new() }))
+    pub(crate) fn new(
+        budget: GatewayBudget,
+        prices: Option<Prices>,
+        watch: Option<GatewayWatch>,
+        shared: Option<SharedBudget>,
+    ) -> Self {
+        let (book, ended) = (Mutex::default(), Notify::new());
+        Self(Arc::new(LedgerShared { budget, prices, watch, shared, book, ended }))
     }
 
     fn lock(&self) -> MutexGuard<'_, AccountBook> {
@@ -96,28 +107,54 @@ impl SpendingLedger {
     /// Lets a request through if there is something left for it, after those under way if need be; the charge must be
     /// settled.
     pub(crate) async fn admit(&self, wish: AdmissionRequest) -> Result<RequestCharge, BudgetLimit> {
+        let share = match &self.0.shared {
+            Some(shared) => match shared.admit(self.most(wish)).await {
+                Ok(share) => Some(share),
+                Err(BudgetIsSpent) => return Err(self.turn_away(self.lock(), BudgetLimit::Cost)),
+            },
+            None => None,
+        };
         loop {
             let mut ended = pin!(self.0.ended.notified());
             ended.as_mut().enable();
             match self.try_admit(wish) {
-                Some(decided) => return decided,
+                Some(decided) => {
+                    return decided.map(|mut charge| {
+                        charge.share = share;
+                        charge
+                    });
+                }
                 None => ended.await,
             }
         }
+    }
+
+    /// The most a request can cost.
+    fn most(&self, wish: AdmissionRequest) -> MostCost {
+        // Who told nothing about money when it was asked before will not do so now.
+        let told = {
+            let account = &self.lock().account;
+            account.unpriced == 0 || account.usage.cost_usd.is_some()
+        };
+        MostCost::of(wish.bytes as u64, wish.longest.map(u64::from), self.0.prices.as_ref(), told)
+    }
+
+    fn turn_away(&self, mut book: MutexGuard<'_, AccountBook>, limit: BudgetLimit) -> BudgetLimit {
+        book.account.over_budget += 1;
+        let first = book.account.spent.is_none();
+        book.account.spent.get_or_insert(limit);
+        drop(book);
+        if first {
+            self.tell(&GatewayEvent::Spent { limit });
+        }
+        limit
     }
 
     /// Decides, unless that has to wait for what is under way.
     fn try_admit(&self, wish: AdmissionRequest) -> Option<Result<RequestCharge, BudgetLimit>> {
         let mut book = self.lock();
         if let Some(limit) = self.0.budget.reached(&book.account) {
-            book.account.over_budget += 1;
-            let first = book.account.spent.is_none();
-            book.account.spent.get_or_insert(limit);
-            drop(book);
-            if first {
-                self.tell(&GatewayEvent::Spent { limit });
-            }
-            return Some(Err(limit));
+            return Some(Err(self.turn_away(book, limit)));
         }
         let asked = tokens_in(wish.bytes);
         let reserved = self.estimate(asked, wish.longest, book.dearest);
@@ -135,6 +172,7 @@ impl SpendingLedger {
             wire: wish.wire,
             asked,
             reserved,
+            share: None,
             heard: 0,
             answer: None,
             settled: false,
@@ -190,6 +228,8 @@ pub(crate) struct RequestCharge {
     asked: u64,
     /// What was set aside for it.
     reserved: ReservedBudget,
+    /// Its part of money that is shared.
+    share: Option<BudgetShare>,
     /// Bytes of the answer so far.
     heard: usize,
     /// Who answered, and why the answer ended.
@@ -242,6 +282,9 @@ impl RequestCharge {
             || TokenUsage { input: self.asked, output: tokens_in(self.heard), ..TokenUsage::default() };
         let (told, guessed) = (usage.unwrap_or_else(guess), usage.is_none());
         let booked = self.ledger.book(told, guessed, error.is_some(), self.reserved);
+        if let Some(share) = self.share.take() {
+            share.settle(booked.cost_usd);
+        }
         let (model, stop) = self.answer.take().unzip();
         self.ledger.tell(&GatewayEvent::Finished {
             model: model.flatten(),
@@ -268,7 +311,7 @@ mod tests {
 
     fn ledger(budget: GatewayBudget) -> SpendingLedger {
         let prices = Prices { input: 1e-6, output: 1e-6, ..Prices::default() };
-        SpendingLedger::new(budget, Some(prices), None)
+        SpendingLedger::new(budget, Some(prices), None, None)
     }
 
     fn wish(bytes: usize) -> AdmissionRequest {
@@ -325,6 +368,7 @@ mod tests {
             GatewayBudget { cost_usd: Some(1.0), ..GatewayBudget::default() },
             None,
             None,
+            None,
         );
         let dear = Some(TokenUsage { input: 1, cost_usd: Some(0.4), ..TokenUsage::default() });
         admit(&ledger, 4).unwrap().settle(dear);
@@ -337,7 +381,7 @@ mod tests {
         let told: Arc<Mutex<u64>> = Arc::default();
         let heard = Arc::clone(&told);
         let watch: GatewayWatch = Arc::new(move |_: &GatewayEvent| *heard.lock().unwrap() += 1);
-        let ledger = SpendingLedger::new(GatewayBudget::default(), None, Some(watch));
+        let ledger = SpendingLedger::new(GatewayBudget::default(), None, Some(watch), None);
         (0..10_000).for_each(|_| ledger.tell_refusal(404, "nothing there"));
         assert_eq!(*told.lock().unwrap(), MOST_TOLD);
     }
@@ -364,7 +408,7 @@ mod tests {
 
     #[test]
     fn unknown_costs_are_counted() {
-        let ledger = SpendingLedger::new(GatewayBudget::default(), None, None);
+        let ledger = SpendingLedger::new(GatewayBudget::default(), None, None, None);
         admit(&ledger, 4).unwrap().settle(usage(5));
         assert_eq!(ledger.account().unpriced, 1);
     }

@@ -60,6 +60,8 @@ impl GatewayRequestHandler {
         // After a body of unclear length nothing more is read from the connection, so nothing can hide behind it.
         let close = request.headers().contains_key(header::TRANSFER_ENCODING);
         let (head, mut body) = request.into_parts();
+        let path = short(head.uri.path());
+        tracing::debug!(method = %head.method, path, "takes a request");
         let mut answer = match self.serve(&head, &mut body).await {
             Ok(answer) => answer,
             Err(refusal) => {
@@ -287,6 +289,7 @@ impl GatewayRequestHandler {
 
     fn refuse(&self, wire: Option<ClientWire>, refusal: &GatewayRefusal) -> GatewayResponse {
         let status = refusal.status(wire);
+        tracing::info!(status, why = %refusal.message, "refuses a request");
         match refusal.sort {
             // Counted where they happen.
             RefusalKind::Spent | RefusalKind::Stopped | RefusalKind::Provider(..) => {}

@@ -207,6 +207,7 @@ impl GitCall<'_> {
     pub fn run(mut self, feed: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<GitOutput, GitError> {
         let shown = self.shown();
         let failed = |source| GitError::Run { command: shown.clone(), source };
+        tracing::debug!(command = %shown, "starts git");
         let mut child = self.build().spawn().map_err(failed)?;
         let watch = pidfd_open(pid_of(&child), PidfdFlags::empty()).ok();
         let stdin = child.stdin.take();
@@ -229,6 +230,7 @@ impl GitCall<'_> {
         }
         let finished =
             GitOutput { exit: status.code(), stdout: out.map_err(failed)?, stderr: err.map_err(failed)? };
+        tracing::trace!(command = %shown, exit = ?finished.exit, bytes = finished.stdout.len(), "git ended");
         match fed {
             // Git stopped reading: what it said about it explains more than the broken pipe.
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe && finished.exit != Some(0) => Ok(finished),

@@ -10,7 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, flows, improve, login, man,
-    models, modes, publish, run, runs, schema, serve,
+    models, modes, network, publish, run, runs, schema, serve,
 };
 use crate::command::{attest, audit, orchestrate, plan, verify};
 use crate::failure::CliFailure;
@@ -99,6 +99,8 @@ pub(crate) enum CliCommand {
     Config(config::ConfigCommand),
     #[command(subcommand)]
     Context(context::ContextCommand),
+    #[command(subcommand)]
+    Network(network::NetworkCommand),
     Adapter(adapter::AdapterArgs),
     Serve(serve::ServeArgs),
     Chat(Box<chat::ChatArgs>),
@@ -200,7 +202,10 @@ mod tests {
     #[test]
     fn inv_19_resume_uses_or_refuses_every_flag() {
         // What a resume uses; everything else was said when the run was started, and is refused.
-        const USED: [&str; 9] = [
+        const USED: [&str; 12] = [
+            "max-cost",
+            "max-rounds",
+            "timeout",
             "workspace",
             "gate",
             "resume",

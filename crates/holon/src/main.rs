@@ -35,6 +35,7 @@ fn run() -> ExitCode {
     let done = cli::parse(args, &session).and_then(|asked| {
         if matches!(asked, cli::ParsedCommandLine::Command(_)) {
             variables::warn(&session.terminal);
+            observe::start_trace(&session.terminal);
             if let Ok(places) = session.places() {
                 recovery::recover(&places, &session.terminal);
             }

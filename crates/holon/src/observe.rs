@@ -4,10 +4,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use holon_host::ConfigurationFiles;
-use holon_telemetry::{Counters, Exporter, Observer, TelemetrySettings, TraceCaller, TraceSpan};
+use holon_telemetry::{
+    Counters, Exporter, Observer, TelemetrySettings, TraceCaller, TraceFilter, TraceSpan, start_host_trace,
+};
 
 use crate::session;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, visible};
 
 /// How long the end of the process waits for a collector.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -28,6 +30,19 @@ struct ProcessObserver {
 /// Who hears of work in modes; nobody unless a log or a collector is wanted.
 pub(crate) fn observer(configuration: &ConfigurationFiles) -> Option<Arc<dyn Observer>> {
     WATCH.get_or_init(|| watch(configuration)).clone().map(|watch| watch as Arc<dyn Observer>)
+}
+
+/// Begins to write down what the host does, where `HOLON_TRACE` asks for it.
+pub(crate) fn start_trace(terminal: &Terminal) {
+    let Some(wanted) = session::variable("HOLON_TRACE") else { return };
+    match wanted.to_string_lossy().parse::<TraceFilter>() {
+        Ok(filter) => start_host_trace(filter),
+        Err(error) => {
+            let words =
+                format!("warning: nothing is traced: HOLON_TRACE: {error}, as in HOLON_TRACE=host=debug");
+            terminal.say(&visible(&words));
+        }
+    }
 }
 
 /// Sends what is left; a collector that is slow or away is not waited for.

@@ -206,6 +206,38 @@ fn only_the_gateway_is_reached_by(env: &TestEnv) {
     env.assert_nothing_left();
 }
 
+#[test]
+fn inv_20_a_container_reaches_what_is_permitted() {
+    for_each_identity(BIN, only_what_is_permitted_is_reached_by);
+}
+
+fn only_what_is_permitted_is_reached_by(env: &TestEnv) {
+    let Some(store) = ContainerImageStore::new(env) else { return };
+    let repo = env.repo().file("a.txt", "one\n").commit("first");
+    let [open, shut] = [(); 2].map(|()| TcpListener::bind("127.0.0.2:0").unwrap());
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    let (a, b) = (port(&open), port(&shut));
+    std::thread::spawn(move || {
+        let (mut stream, _) = open.accept().unwrap();
+        let mut asked = [0; 1024];
+        let _ = std::io::Read::read(&mut stream, &mut asked);
+        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\nhello\n\n";
+        let _ = std::io::Write::write_all(&mut stream, answer);
+    });
+    env.write("config/holon/config.toml", format!("[network]\nallow = [\"127.0.0.2:{a}\"]\n"));
+    let get = |port| format!("busybox wget -q -O - http://127.0.0.2:{port}/ >> b.txt 2>/dev/null");
+    let tape = EXECUTE.replace("echo two > b.txt", &format!("{}; {}", get(a), get(b)));
+    store.run(&repo, "execute", &tape).assert_code(0);
+    assert!(read(&env.work().join("out/diff.patch")).contains("+hello"));
+    let network = &store.manifest()["metadata"]["network"];
+    assert_eq!((&network["allowed"], &network["refused"]), (&1.into(), &1.into()), "{network:#}");
+    assert_eq!(network["hosts"][format!("127.0.0.2:{b}")]["flag"], format!("--allow-net 127.0.0.2:{b}"));
+    shut.set_nonblocking(true).unwrap();
+    assert!(shut.accept().is_err(), "the container reached what is not permitted");
+    drop(store);
+    env.assert_nothing_left();
+}
+
 /// Stands for podman on a machine where an ordinary user may make no user namespaces.
 const LOCKED: &str = r#"#!/bin/sh
 case " $* " in

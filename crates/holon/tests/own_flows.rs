@@ -302,3 +302,39 @@ fn a_look_of_the_host_can_end_a_loop() {
     assert_eq!((&findings["fixed"], &findings["open"]), (&1.into(), &0.into()), "{findings:#}");
     env.holon(["runs", "verify", "last"]).cwd(repo.path()).run().assert_code(0);
 }
+
+#[test]
+fn files_of_one_name_from_two_steps_reach_the_third() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, 1);
+    let text = "description = \"Two summaries for one\"\n
+[[step]]\nname = \"review\"\nmode = \"review\"\n
+[[step]]\nname = \"mend\"\nmode = \"execute\"\n
+[[step]]\nname = \"again\"\nmode = \"review\"\ncontext = [\"review/summary.md\", \"mend/summary.md\"]\n";
+    own(&env, "both", text);
+    let sees = "files=$(find /holon/input/context -name summary.md -exec cat {} +)
+case \"$HOLON_MODE-$files\" in review-*Reviewed*Mended*|review-*Mended*Reviewed*) touch /holon/output/notes.md ;; esac\n";
+    let agent =
+        env.agent("agent.sh", &AGENT.replacen("out=/holon/output", &format!("{sees}out=/holon/output"), 1));
+    let call = env.holon(["run", "--mode", "both", "--gate", "auto", "--goal", "x", "--agent"]).arg(&agent);
+    call.cwd(repo.path()).run().assert_code(0).assert_stdout("success both");
+}
+
+#[test]
+fn a_link_in_the_place_of_a_flow_is_named_and_nothing_of_its_target_is_told() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, 0);
+    let secret = env.write(env.work().join("private"), "CANARY of somebody\n");
+    let flows = repo.path().join(".holon/flows");
+    fs::create_dir_all(&flows).unwrap();
+    std::os::unix::fs::symlink(&secret, flows.join("led.toml")).unwrap();
+    fs::create_dir(flows.join("folder.toml")).unwrap();
+    let holon = |args: &[&str]| env.holon(args).cwd(repo.path()).run();
+    let checked = holon(&["flows", "check"]);
+    checked.assert_code(1).assert_stdout("led.toml: is a link, and is not read");
+    checked.assert_stdout("folder.toml: is no file, and is not read");
+    for more in [&["--json"][..], &[]] {
+        let named = holon(&[&["flows", "check", ".holon/flows/led.toml"], more].concat());
+        assert!(named.code != 0 && !format!("{}{}", named.stdout, named.stderr).contains("CANARY"));
+    }
+}

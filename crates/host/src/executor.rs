@@ -9,7 +9,7 @@ use holon_telemetry::Observer;
 use crate::error::HostError;
 use crate::plan::RunPlan;
 use crate::run::{FinishedRun, Host, TextListener};
-use holon_model::ModelCancel;
+use holon_model::{ModelCancel, SharedBudget};
 
 /// Carries plans out, here or elsewhere. Whoever asks for work knows no more of it than this.
 pub trait Executor {
@@ -33,12 +33,14 @@ pub struct RunContext<'a> {
     pub person: Option<Arc<dyn PersonPrompt>>,
     /// Hears the native agent's words as they come, redacted; events tell them line by line.
     pub words: Option<Arc<TextListener>>,
+    /// Money that it shares with other runs; without, it has its own.
+    pub budget: Option<SharedBudget>,
 }
 
 impl<'a> RunContext<'a> {
     /// A headless run.
     pub fn new(sink: &'a mut dyn EventSink, cancel: &'a ModelCancel) -> Self {
-        Self { sink, cancel, person: None, words: None }
+        Self { sink, cancel, person: None, words: None, budget: None }
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`run::Host::run`] is the whole way; [`store`] keeps what it leaves; [`adapter`] knows how an agent is driven.
 
 pub mod adapter;
+pub mod agent_addition;
 pub mod agent_conformance;
 pub mod config;
 pub mod contained;
@@ -33,7 +34,7 @@ pub use config::ConfigurationFiles;
 pub use error::HostError;
 pub use executor::{Executor, RunContext};
 pub use holon_folders::HolonFolders;
-pub use holon_model::ModelCancel;
+pub use holon_model::{BudgetIsSpent, ModelCancel, MostCost, SharedBudget};
 pub use model::remedy as model_hint;
 pub use model::{ModelPreferences, ModelRules, decide as decide_model};
 pub use plan::RunPlan;

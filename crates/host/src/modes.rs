@@ -54,24 +54,40 @@ pub fn prompt_text(profile: &Profile) -> Result<String, HostError> {
 /// Regular `*.toml` files of a folder in name order; a missing folder is empty. Links count in the user's own folder
 /// alone, where they are how many people keep their configuration.
 pub fn toml_files(folder: &Path, source: ModeSource) -> Result<Vec<PathBuf>, HostError> {
+    Ok(toml_entries(folder, source)?.files)
+}
+
+/// What a folder holds under names that end in `.toml`, each sorted by name.
+#[derive(Debug, Default)]
+pub struct TomlEntries {
+    /// Files that are read.
+    pub files: Vec<PathBuf>,
+    /// What is not read: links, unless they are the user's own, and what is no file.
+    pub passed_over: Vec<PathBuf>,
+}
+
+/// The same, with what is passed over.
+pub fn toml_entries(folder: &Path, source: ModeSource) -> Result<TomlEntries, HostError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
+            return Ok(TomlEntries::default());
         }
         Err(e) => return Err(HostError::io("read", folder)(e)),
     };
-    let mut files = Vec::new();
+    let mut found = TomlEntries::default();
     for entry in entries {
         let entry = entry.map_err(HostError::io("read", folder))?;
+        if entry.path().extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
         let linked = source == ModeSource::User && entry.path().is_file();
         let regular = linked || entry.file_type().is_ok_and(|t| t.is_file());
-        if regular && entry.path().extension().is_some_and(|e| e == "toml") {
-            files.push(entry.path());
-        }
+        if regular { &mut found.files } else { &mut found.passed_over }.push(entry.path());
     }
-    files.sort();
-    Ok(files)
+    found.files.sort();
+    found.passed_over.sort();
+    Ok(found)
 }
 
 /// A small regular file of a workspace as text; never follows a link, never waits on a FIFO.
@@ -82,6 +98,15 @@ pub(crate) fn read_bounded(path: &Path) -> Result<String, HostError> {
 /// A file by whose it is: links are the user's to use, and nobody else's.
 pub fn read_of(source: ModeSource, path: &Path) -> Result<String, HostError> {
     read_with(path, if source == ModeSource::User { OFlags::empty() } else { OFlags::NOFOLLOW })
+}
+
+/// A small file the user named that may be somebody else's, and so is no link: what it leads to would be told.
+pub fn read_named_file(path: &Path, flag: &str) -> Result<String, HostError> {
+    if path.is_symlink() {
+        let message = format!("{} is a link, and is not followed", path.display());
+        return Err(HostError::usage(message, format!("give the file itself with {flag}")));
+    }
+    read_with(path, OFlags::NOFOLLOW).map_err(|error| in_request(error, flag))
 }
 
 /// A small file the user named with this flag; whatever is wrong with it is a mistake in the request.

@@ -61,6 +61,8 @@ pub struct RunRequest {
     pub accept_no_isolation: bool,
     /// `--network`
     pub network: Option<NetworkReach>,
+    /// `--allow-net`: hosts, or clients by whose configuration hosts are found.
+    pub allow_net: Vec<String>,
     /// `--allow-writes`
     pub allow_writes: bool,
     /// `--timeout`
@@ -115,6 +117,7 @@ impl Default for RunRequest {
             sandbox: SandboxChoice::Auto,
             accept_no_isolation: false,
             network: None,
+            allow_net: Vec::new(),
             allow_writes: false,
             timeout: None,
             idle_timeout: None,

@@ -103,7 +103,9 @@ impl<'a> Renewer<'a> {
         }
         let file = read(login, job)?;
         let tokens = file.tokens(login)?;
-        if !job.is_due(&tokens, (self.clock)()) {
+        let due = job.is_due(&tokens, (self.clock)());
+        tracing::debug!(login = %job.login, due, "has read a login");
+        if !due {
             return Ok(tokens);
         }
         let (Some(rule), Some(refresh)) = (&login.renewal, &tokens.refresh) else {

@@ -54,8 +54,12 @@ impl<P: Provider> Provider for RetryingProvider<P> {
                 let (any, answered) = (watched.any, watched.answered);
                 failures += 1;
                 match self.backoff.decide(failures, &error, answered, (self.random)()) {
-                    RetryDecision::GiveUp => return Err(error),
+                    RetryDecision::GiveUp => {
+                        tracing::warn!(failures, %error, "gives up on a request to a model");
+                        return Err(error);
+                    }
                     RetryDecision::Wait(pause) => {
+                        tracing::info!(failures, pause_ms = pause.as_millis() as u64, %error, "waits before it asks again");
                         sink.waiting(pause, &error);
                         // The pause that the server asked for, or that grows from try to try.
                         cancel.race(tokio::time::sleep(pause)).await?;

@@ -42,7 +42,8 @@ pub trait RunningPayload: Send {
     fn take_output(&mut self) -> Option<PayloadOutput>;
     /// The host's end of its standard input and output, for a job with [`PayloadStreams::Channel`](crate::isolation::PayloadStreams); once.
     fn take_channel(&mut self) -> Option<UnixStream>;
-    /// The listener in its network, for a job with a gateway; once, and only where walls can offer one.
+    /// The next listener in its network, that for a gateway first, then that for a proxy; each once, and only where walls can
+    /// offer one.
     fn take_listener(&mut self) -> Option<TcpListener> {
         None
     }

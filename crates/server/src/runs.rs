@@ -13,7 +13,7 @@ use holon_flow::orchestrate::release_gate::ReleaseGate;
 use holon_flow::orchestrate::{OrchestrationOrder, Orchestrator};
 use holon_flow::{
     Conductor, DispatchCall, Dispatcher, FlowCatalog, FlowError, FlowOrder, GateAnswer, GateMode,
-    GateQuestion, Gatekeeper, MakeHost,
+    GateQuestion, Gatekeeper, MakeHost, RaisedLimits,
 };
 use holon_host::{ConfigurationFiles, HolonFolders, Host, ModelCancel, RunContext, RunRequest};
 use holon_telemetry::TraceCaller;
@@ -159,6 +159,7 @@ fn carry_out(
             let order = FlowOrder {
                 request,
                 base: workspace,
+                raised: RaisedLimits::default(),
                 gates,
                 gatekeeper: &mut keeper,
                 sink: &mut sink,
@@ -203,7 +204,14 @@ fn orchestrate(
     let conscience = ReleaseGate::configured(&config, places.home.clone());
     let asked = as_command(&request, &workspace);
     let orchestrator = Orchestrator { places, host: make, dispatcher: &dispatcher, conscience: &conscience };
-    let commission = OrchestrationOrder { request, base: workspace, ethics_override: None, sink, cancel };
+    let commission = OrchestrationOrder {
+        request,
+        base: workspace,
+        ethics_override: None,
+        raised: RaisedLimits::default(),
+        sink,
+        cancel,
+    };
     orchestrator.start(asked, commission).map(drop).map_err(refused)
 }
 

@@ -45,6 +45,9 @@ impl Supervisor {
         if let Some(shadow) = &mut self.shadow {
             effects.extend(shadow.observe(event).into_iter().map(SupervisorEffect::Log));
         }
+        for effect in effects.iter().filter(|effect| !matches!(effect, SupervisorEffect::Log(_))) {
+            tracing::debug!(?effect, "decides");
+        }
         effects
     }
 

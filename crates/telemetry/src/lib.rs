@@ -7,6 +7,7 @@
 mod caller;
 mod counters;
 mod exporter;
+mod host_trace;
 mod http;
 mod observer;
 pub mod otlp;
@@ -19,6 +20,9 @@ mod trace;
 pub use caller::TraceCaller;
 pub use counters::{BOUNDS, Counters, ModeCounts};
 pub use exporter::{Exporter, NoticeSink};
+pub use host_trace::{
+    HOST_TRACE_FILE, RunTraceLog, TraceFilter, TraceFilterError, TraceLineRedactor, start_host_trace,
+};
 pub use observer::{CallerObserver, Observer, ObserverPair, wanted};
 pub use settings::{TelemetrySettings, TelemetrySettingsError, header_values};
 pub use span::{SpanAttribute, SpanId, SpanKind, SpanParent, TraceId, TraceSpan};

@@ -19,6 +19,7 @@ import { Evidence } from "./evidence";
 import { GateCard } from "./gate-card";
 import { Outcome } from "./outcome";
 import { useRunEvents, RunTimeline } from "./run-timeline";
+import { TaskList } from "./task-list";
 
 /** What people look at first. */
 const ORDER = ["diff.patch", "review.json", "findings.json", "plan.md", "plan.json", "ethics.json", "ethics.md", "debug.json", "summary.md"];
@@ -26,7 +27,7 @@ const ORDER = ["diff.patch", "review.json", "findings.json", "plan.md", "plan.js
 export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
   const { t, language } = useSpeech();
   const { value: run, error, again } = useServer(`run/${id}`, () => api.run(id));
-  const { events, lost } = useRunEvents(id, again);
+  const { events, tasks, lost } = useRunEvents(id, again);
   const actions = (
     <Link href="/runs" className="button">
       {t("runs.back")}
@@ -54,6 +55,7 @@ export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
           {run.goal.includes("\n") && <p className="run-goal">{run.goal}</p>}
           <ManifestNotes run={run} />
           {run.state === "gate" && run.gate && <GateCard run={run.id} gate={run.gate} onDecided={again} />}
+          <TaskList run={run.id} tasks={tasks} going={run.state !== "finished"} />
           <Artifacts run={run} />
           <Evidence run={run} />
           <RunTimeline events={events} open={run.state !== "finished"} />

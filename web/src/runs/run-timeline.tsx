@@ -5,6 +5,7 @@ import { Failure, request } from "../api/client";
 import { SseParser } from "../api/sse";
 import { useSpeech } from "../i18n/language";
 import { clock } from "../ui/figures";
+import { withEvent, type Task } from "./task-tree";
 
 export interface RunEvent {
   seq: number;
@@ -21,8 +22,9 @@ const [SOON, LATE] = [1000, 8000];
 const QUIET = new Set(["message_delta", "reasoning_delta", "tool_output", "usage", "output", "message_restarted", "model_answered"]);
 
 /** Follows a run to its end, again after a lost connection; `onTurn` when its state may have changed. */
-export function useRunEvents(id: string, onTurn: () => void): { events: RunEvent[]; lost: boolean } {
+export function useRunEvents(id: string, onTurn: () => void): { events: RunEvent[]; tasks: Task[]; lost: boolean } {
   const [events, setEvents] = useState<RunEvent[]>([]);
+  const [tasks, setTasks] = useState<Task[]>([]);
   const [lost, setLost] = useState(false);
   const turn = useRef(onTurn);
   turn.current = onTurn;
@@ -45,6 +47,7 @@ export function useRunEvents(id: string, onTurn: () => void): { events: RunEvent
           if (event === null || event.seq <= after) return;
           after = event.seq;
           if (["gate_reached", "gate_decided", "run_finished", "artifact_accepted", "step_finished"].includes(event.type)) turn.current();
+          setTasks((before) => withEvent(before, event));
           if (!QUIET.has(event.type)) setEvents((before) => [...before, event].slice(-KEPT));
         });
         const decoder = new TextDecoder();
@@ -69,7 +72,7 @@ export function useRunEvents(id: string, onTurn: () => void): { events: RunEvent
       clearTimeout(timer);
     };
   }, [id]);
-  return { events, lost };
+  return { events, tasks, lost };
 }
 
 function parse(data: string): RunEvent | null {

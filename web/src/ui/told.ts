@@ -15,7 +15,7 @@ const STORED = new Set(["cancelled", "interrupted", "max_iterations", "plan_mode
 
 /** The code says all of it: what the server adds names nothing. */
 const WHOLE = new Set([
-  ...STORED, "conflict", "method_not_allowed", "no_gate", "not_found", "not_running", "not_stored", "not_waiting", "nothing_to_undo", "secret", "sensitive", "shutting_down",
+  ...STORED, "conflict", "method_not_allowed", "no_gate", "not_found", "not_running", "not_stored", "not_taken", "not_waiting", "nothing_to_undo", "secret", "sensitive", "shutting_down",
   "too_large", "too_many", "too_slow", "turn_running", "unauthorized",
 ]);
 

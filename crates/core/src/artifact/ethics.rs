@@ -31,7 +31,7 @@ pub struct EthicsReport {
     /// Single checks and their results.
     #[serde(default)]
     pub checks: Vec<EthicsCheck>,
-    /// Where earlier assessments of this goal are.
+    /// What earlier assessments of this repository said, the latest first; set by the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<String>,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cost_estimate::CostEstimate;
 use crate::ids::RunId;
 use crate::manifest::EthicsOverride;
 use crate::mode_run::ModeDecision;
@@ -105,6 +106,9 @@ pub struct Orchestration {
     pub left: Vec<UndoneTaskReport>,
     /// Money spent, all children together.
     pub cost_usd: f64,
+    /// What it was estimated to cost when it was planned; absent where nothing was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<CostEstimate>,
 }
 
 /// A plan that was made again because a task could not be done.

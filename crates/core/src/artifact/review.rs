@@ -153,9 +153,13 @@ pub struct ParsedReview {
 
 impl ParsedReview {
     /// Reads a review. The five fields path, line, body, severity and fingerprint are enough for a finding: the host fills
-    /// in category, title, confidence and verdict. What is there must be right.
+    /// in category, title, confidence and verdict. A list of findings alone is a review too, and severities may be called by
+    /// the words linters use. What is there must be right.
     pub fn parse(bytes: &[u8]) -> Result<Self, Vec<ArtifactProblem>> {
         let mut value: Value = read(bytes)?;
+        if value.is_array() {
+            value = serde_json::json!({ "findings": value });
+        }
         let by_line = fill(&mut value);
         let filled = serde_json::to_vec(&value).unwrap_or_default();
         let review: ReviewReport =
@@ -205,6 +209,11 @@ fn fill(review: &mut Value) -> Vec<usize> {
     let findings = review.get_mut("findings").and_then(Value::as_array_mut);
     for (at, finding) in findings.into_iter().flatten().enumerate() {
         let Some(finding) = finding.as_object_mut() else { continue };
+        if let Some(Value::String(word)) = finding.get_mut("severity")
+            && let Some(meant) = severity_of(word)
+        {
+            *word = meant.to_owned();
+        }
         severe |= matches!(finding.get("severity").and_then(Value::as_str), Some("critical" | "high"));
         if !finding.contains_key("snippet") {
             if finding.get("line").is_some_and(Value::is_number) {
@@ -225,6 +234,18 @@ fn fill(review: &mut Value) -> Vec<usize> {
     let verdict = if severe { "block" } else { "comment" };
     review.entry("verdict").or_insert_with(|| Value::String(verdict.into()));
     by_line
+}
+
+/// What a word for a severity means here, where another tool's word was used.
+fn severity_of(word: &str) -> Option<&'static str> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "critical" | "blocker" | "fatal" | "p0" => "critical",
+        "high" | "error" | "major" | "p1" => "high",
+        "medium" | "moderate" | "warning" | "warn" | "p2" => "medium",
+        "low" | "minor" | "p3" => "low",
+        "nit" | "info" | "note" | "hint" | "trivial" | "style" => "nit",
+        _ => return None,
+    })
 }
 
 /// The first sentence of a text, or as much of it as a title bears.

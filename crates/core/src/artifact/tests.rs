@@ -157,6 +157,24 @@ fn review_lines_are_checked_moved_or_demoted() {
 }
 
 #[test]
+fn a_list_of_findings_is_a_review_and_other_tools_words_are_understood() {
+    for (word, severity, verdict) in [
+        ("error", review::Severity::High, review::ReviewVerdict::Block),
+        ("Blocker", review::Severity::Critical, review::ReviewVerdict::Block),
+        ("warning", review::Severity::Medium, review::ReviewVerdict::Comment),
+        ("minor", review::Severity::Low, review::ReviewVerdict::Comment),
+        ("info", review::Severity::Nit, review::ReviewVerdict::Comment),
+    ] {
+        let text = json!([{"path": "a.rs", "line": 1, "body": "It leaks.", "severity": word}]).to_string();
+        let read = review::ParsedReview::parse(text.as_bytes()).unwrap().review;
+        assert_eq!((read.findings[0].severity, read.verdict), (severity, verdict), "{word}");
+    }
+    let wrong = json!([{"path": "a.rs", "line": 1, "body": "It leaks.", "severity": "purple"}]).to_string();
+    assert!(review::ParsedReview::parse(wrong.as_bytes()).is_err());
+    assert!(review::ParsedReview::parse(b"[1]").is_err());
+}
+
+#[test]
 fn a_review_in_the_five_fields_is_accepted_and_filled() {
     let five = |line: u64| json!({"path": "src/a.rs", "line": line, "body": "It leaks. Close it.", "severity": "high", "fingerprint": "x"});
     let text = json!({"findings": [five(2), five(99), five(3)]}).to_string();

@@ -47,6 +47,8 @@ pub enum ConfigValueKind {
     Amount,
     /// A list of SPDX licence identifiers.
     Spdx,
+    /// A list of texts.
+    Texts,
     /// A folder below the workspace, without a way out of it.
     Folder,
 }
@@ -120,6 +122,7 @@ impl ConfigKey {
             ConfigValueKind::Number => number.is_some_and(|n| n >= self.least),
             ConfigValueKind::Amount => amount(value).is_some_and(|n| n.is_finite() && n >= 0.0),
             ConfigValueKind::Spdx => value.as_array().is_some_and(|list| list.iter().all(is_licence)),
+            ConfigValueKind::Texts => value.as_array().is_some_and(|list| list.iter().all(Value::is_str)),
             ConfigValueKind::Folder => value.as_str().is_some_and(is_below),
         };
         if !fits {
@@ -130,6 +133,7 @@ impl ConfigKey {
                 ConfigValueKind::Number => "a whole number".to_owned(),
                 ConfigValueKind::Amount => "an amount, such as 2.5".to_owned(),
                 ConfigValueKind::Spdx => "a list of SPDX identifiers, such as [\"MPL-2.0\"]".to_owned(),
+                ConfigValueKind::Texts => "a list of texts, such as [\"npm\"]".to_owned(),
                 ConfigValueKind::Folder => "a folder below the workspace, such as \"logs\"".to_owned(),
             };
             return Some(must);

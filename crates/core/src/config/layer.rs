@@ -87,7 +87,7 @@ fn from_variable(name: &str, text: &str) -> Option<ConfigLayer> {
         super::ConfigValueKind::Text | super::ConfigValueKind::Folder => {
             Value::String(text.trim().to_owned())
         }
-        super::ConfigValueKind::Spdx => {
+        super::ConfigValueKind::Spdx | super::ConfigValueKind::Texts => {
             Value::Array(text.split(',').map(|word| Value::String(word.trim().into())).collect())
         }
     };

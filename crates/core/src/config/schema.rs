@@ -50,7 +50,9 @@ fn described(key: &ConfigKey) -> Value {
         ConfigValueKind::Text | ConfigValueKind::Folder => json!({ "type": "string" }),
         ConfigValueKind::Number => json!({ "type": "integer", "minimum": key.least }),
         ConfigValueKind::Amount => json!({ "type": "number", "minimum": 0 }),
-        ConfigValueKind::Spdx => json!({ "type": "array", "items": { "type": "string" } }),
+        ConfigValueKind::Spdx | ConfigValueKind::Texts => {
+            json!({ "type": "array", "items": { "type": "string" } })
+        }
     };
     value["description"] = json!(key.help);
     if let Some(default) = &key.default {

@@ -131,6 +131,8 @@ pub enum NetworkReach {
     None,
     /// The model, through the gateway, and nothing else.
     Gateway,
+    /// The same, and the hosts that the permits of the run name; each connection is judged and carried by the host.
+    Permit,
     /// The host's network; recorded, and refused by modes that promise no change unless widened.
     Host,
 }
@@ -140,6 +142,7 @@ impl fmt::Display for NetworkReach {
         f.write_str(match self {
             Self::None => "none",
             Self::Gateway => "gateway",
+            Self::Permit => "permit",
             Self::Host => "host",
         })
     }

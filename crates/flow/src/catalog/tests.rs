@@ -32,7 +32,7 @@ fn files_of_the_user_come_before_those_of_a_project_and_wrong_ones_stop_nobody()
     ];
     assert_eq!(names, expected);
     let refused: Vec<&str> = catalog.refused().iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(refused, ["broken", "both", "plan-then-execute"]);
+    assert_eq!(refused, ["linked", "broken", "both", "plan-then-execute"]);
     let wrong = catalog.find("broken").unwrap_err();
     assert_eq!(wrong.line, Some(1));
     assert!(wrong.file.ends_with("config/flows/broken.toml"), "{wrong}");

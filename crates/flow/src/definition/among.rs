@@ -171,6 +171,21 @@ fn files_exist(
             }
         }
     }
+    if let StepWork::Findings { of, result } = &step.work {
+        let profile = |name: &str| flow.position(name).and_then(|place| profiles[place].as_ref());
+        if !profile(of).is_some_and(|profile| profile.requires(REVIEW)) {
+            let problem = format!("names `{of}`, which makes no `{REVIEW}`");
+            return Err(("findings", problem, "name a step in mode `review`".into()));
+        }
+        if !profile(result).is_some_and(writes) {
+            let problem = format!("names `{result}`, which changes no files");
+            return Err((
+                "result",
+                problem,
+                "name the step whose change is looked at, such as one in mode `execute`".into(),
+            ));
+        }
+    }
     let own = flow.position(&step.name).and_then(|place| profiles[place].as_ref());
     step.deliver.iter().try_for_each(|file| file_is_made("deliver", step, own, file))
 }
@@ -276,13 +291,26 @@ fn narrows(
             ("tests_may_change", "lets the change define its own checks".to_owned(), DISTRUST.to_owned());
         return Err(lines.error(Some((place, &flow.steps[place].name)), key));
     }
-    let first = profiles.iter().position(|profile| profile.as_ref().is_some_and(writes));
-    let Some(place) = first.filter(|place| !flow.steps[*place].gate) else { return Ok(()) };
-    let problem = "is missing before the first step that changes files: a flow of a workspace has one there";
+    let writers: Vec<usize> =
+        (0..profiles.len()).filter(|place| profiles[*place].as_ref().is_some_and(writes)).collect();
+    let Some(place) = writers.iter().copied().find(|place| !is_gated(flow, *place)) else { return Ok(()) };
+    let first = writers.first() == Some(&place);
+    let problem = if first {
+        "is missing before the first step that changes files: a flow of a workspace has one there"
+    } else {
+        "is missing before a step that changes files: the gate above it is left out with its own step"
+    };
     let remedy = match place {
         0 => "put a step that only reads before it, and write `gate = true` here",
         _ => "write `gate = true`",
     };
     let key = ("gate", problem.to_owned(), remedy.to_owned());
     Err(lines.error(Some((place, &flow.steps[place].name)), key))
+}
+
+/// Whether a person is asked before a step whatever came before: at the step itself, or at one above that is never left
+/// out.
+fn is_gated(flow: &FlowDefinition, place: usize) -> bool {
+    let step = &flow.steps[place];
+    step.gate || flow.steps.iter().take(place).any(|above| above.gate && above.when.is_none())
 }

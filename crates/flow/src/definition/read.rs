@@ -142,6 +142,12 @@ pub(super) fn parsed<'a>(
     if !is_name(&name) {
         return Err(lines.error(None, wrong("name", format!("is `{name}`"), NAMES)));
     }
+    if read.description.chars().any(char::is_control) || read.description.trim().is_empty() {
+        let problem = "is not one line of text".to_owned();
+        return Err(
+            lines.error(None, wrong("description", problem, "say in one sentence what the flow does"))
+        );
+    }
     if read.step.len() > MOST_STEPS {
         let problem = format!("{} steps are too many for a flow (at most {MOST_STEPS})", read.step.len());
         return Err(lines.error(None, wrong("", problem, "give a step more to do")));
@@ -249,7 +255,8 @@ fn check(flow: &FlowDefinition, lines: &FlowText<'_>) -> Result<(), FlowFileErro
         return Err(at_first(wrong("findings", "cannot be of the first step", "begin with a run in a mode")));
     }
     if first.gate {
-        let remedy = "take it out; starting the flow is the decision about the first step";
+        let remedy = "put a step that only reads before it, or take it out: starting the flow is the decision about \
+                      the first step";
         return Err(at_first(wrong("gate", "cannot stand before the first step", remedy)));
     }
     if first.when.is_some() {

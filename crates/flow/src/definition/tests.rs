@@ -160,6 +160,13 @@ fn steps_fit_the_modes_and_flows_there_are() {
         "needs `plan.json`, which `a` does not always make; write `plan.json?`",
     );
     check(&format!("{planned}{}", mend("when = \"findings\"")), "no step before it looks for any");
+    let looked = |of: &str, result: &str| {
+        let step = format!("[[step]]\nname = \"again\"\nfindings = \"{of}\"\nresult = \"{result}\"\n");
+        format!("{}\n{step}", after(""))
+    };
+    check(&looked("mend", "look"), "`findings` names `mend`, which makes no `review.json`");
+    check(&looked("look", "look"), "`result` names `look`, which changes no files");
+    assert!(read(&looked("look", "mend"), ModeSource::User).is_ok());
     let left_out = format!(
         "{}\n[[step]]\nname = \"last\"\nmode = \"execute\"\ncontext = [\"mend/summary.md\"]\n",
         after("when = \"findings\"")
@@ -192,6 +199,11 @@ fn inv_15_a_flow_of_a_repository_only_narrows() {
     check(&format!("#file taken\n{}", after("gate = true")), "give it another name, or put it into your own");
     check(&format!("#file plan\n{}", after("gate = true")), "already names the mode `plan`");
     check(&format!("#file mine\n{}", after("gate = true")), "already names the mode `mine`");
+    let sneak = "[[step]]\nname = \"sneak\"\nmode = \"execute\"\n";
+    check(
+        &format!("{}{sneak}", after("gate = true\nwhen = \"findings\"")),
+        "step `sneak`: `gate` is missing before a step that changes files: the gate above it is left out",
+    );
     let mine = after("gate = true").replace("\"execute\"", "\"mine\"");
     check(&mine, "`mode` takes over the user's own mode `mine`");
     let flow = read(&after("gate = true"), ModeSource::Project).unwrap();

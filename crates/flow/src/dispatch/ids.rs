@@ -45,6 +45,11 @@ pub(super) fn time(ms: u64) -> String {
     moment.map(|moment| moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
 }
 
+/// The day of a moment, as the ids of runs begin.
+pub(super) fn day(ms: u64) -> String {
+    time(ms).chars().take(10).filter(char::is_ascii_digit).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +62,6 @@ mod tests {
         assert_eq!((text.len(), &text[14..15]), (36, "4"), "{text}");
         assert!("89ab".contains(&text[19..20]), "{text}");
         assert!(new_task().as_str().starts_with("t-"));
-        assert_eq!(time(0), "1970-01-01T00:00:00Z");
+        assert_eq!((time(0).as_str(), day(0).as_str()), ("1970-01-01T00:00:00Z", "19700101"));
     }
 }

@@ -3,6 +3,7 @@
 
 mod breaker;
 mod contract;
+mod day;
 mod ids;
 mod log;
 mod observed;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 
 use holon_core::ids::{RequestId, TaskId};
 use holon_core::manifest::ContextFile;
+use holon_core::mode::Profile;
 use holon_core::mode_run::{ModeDecision, ModeEnvelope, ModeInputs, ModeResult, Permissions};
 use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::store::RunFolder;
@@ -28,6 +30,7 @@ use observed::{DispatchTrace, ObservedRequest, RequestDescription};
 
 pub(crate) use breaker::private_folder;
 pub use breaker::{Admission, BreakerRule, CircuitBreaker};
+pub use day::DayBudget;
 pub use ids::{new_request, new_task};
 pub use parent::ParentWork;
 pub use runner::{ModeCapabilities, ModeRunContext, ModeRunner, SandboxedMode, runner};
@@ -59,6 +62,24 @@ impl DispatchCall {
     /// Work of its own, asked for by a person or a program.
     pub fn new(plan: RunPlan) -> Self {
         Self { plan, task: new_task(), attempt: 1, parent: None }
+    }
+
+    /// The same, gone on with from a run that was cut short where that can be; otherwise begun anew.
+    pub(crate) fn child_going_on(
+        host: &Host,
+        request: RunRequest,
+        parent: ParentWork,
+        before: Option<(&RunFolder, &str)>,
+    ) -> Result<Self, FlowError> {
+        let mut plan = parent::planned_child(host, request, &parent)?;
+        if let Some((folder, message)) = before
+            && let Ok(going_on) = host.plan_to_resume(folder, Some(message), false)
+            && going_on.workspace == plan.workspace
+        {
+            let limits = plan.profile.limits;
+            plan = RunPlan { profile: Profile { limits, ..going_on.profile.clone() }, ..going_on };
+        }
+        Ok(Self { parent: Some(parent), ..Self::new(plan) })
     }
 
     /// Work that other work asks for: planned within what is handed down to it.
@@ -107,6 +128,12 @@ impl Dispatcher {
         self.tracing.end_whole(&finished.manifest, decision);
     }
 
+    /// What is left of today.
+    pub(crate) fn today(&self) -> DayBudget {
+        let limits = self.settings.as_ref().map(|settings| settings.day).unwrap_or_default();
+        DayBudget::today(&self.places, limits)
+    }
+
     /// The audit log.
     pub fn audit(&self) -> &AuditTrail {
         &self.audit
@@ -129,10 +156,15 @@ impl Dispatcher {
             parent.check(&plan)?;
         }
         self.admit(&task, settings.breaker)?;
+        let today = DayBudget::today(&self.places, settings.day);
+        if let Some(refusal) = today.refusal() {
+            return Err(refusal);
+        }
         let permissions = parent::permissions(&plan.profile, parent.as_ref());
         if parent.is_some() {
             plan = parent::within(plan, &permissions);
         }
+        plan = today.within(plan);
         let envelope = envelope(&plan, task, permissions);
         let detail = json!({
             "mode": envelope.mode, "task_id": envelope.task_id, "request_id": envelope.request_id,
@@ -151,9 +183,9 @@ impl Dispatcher {
         let about = RequestDescription { envelope: &envelope, intent: &intent, attempt, asked_by };
         let runner = runner(&envelope.mode);
         let writes_allowed = plan.writes_allowed;
-        let RunContext { sink, cancel, person, words } = context;
+        let RunContext { sink, .. } = context;
         let mut listening = watched.listening(sink);
-        let run = RunContext { sink: &mut listening, cancel, person, words };
+        let run = RunContext { sink: &mut listening, ..context };
         let envelope = &envelope;
         let finished = match runner.run(ModeRunContext { envelope, plan, executor, run }) {
             Ok(finished) => finished,

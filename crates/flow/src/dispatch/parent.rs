@@ -103,6 +103,7 @@ pub(super) fn handed_down(asked: RunRequest, profile: &Profile, may: &Permission
         max_output_mb: asked.max_output_mb.map(|n| n.min(limits.output_mb)),
         max_cost_usd: Some(asked.max_cost_usd.map_or(may.cost_usd, |m| m.min(may.cost_usd))),
         network: asked.network.filter(|n| *n != NetworkReach::Host || !profile.promises_no_change()),
+        allow_net: if profile.promises_no_change() { Vec::new() } else { asked.allow_net },
         // These are for people, about a whole result.
         allow_writes: false,
         apply: false,
@@ -138,6 +139,7 @@ mod tests {
                     allow_writes: true,
                     apply: true,
                     network: Some(NetworkReach::Host),
+                    allow_net: vec!["npm".into()],
                     timeout: Some(HumanDuration::from_secs(1 << 20)),
                     max_rounds: Some(u64::MAX),
                     max_cost_usd: Some(1e9),
@@ -152,6 +154,7 @@ mod tests {
                 assert!(given.max_rounds.unwrap() <= profile.limits.rounds, "{pair}");
                 assert!(given.max_cost_usd.unwrap() <= profile.limits.cost_usd, "{pair}");
                 assert_eq!(given.network.is_some(), profile.access.delivers(), "{pair}");
+                assert_eq!(!given.allow_net.is_empty(), profile.access.delivers(), "{pair}");
                 assert_eq!(parent.check_mode(mode).is_ok(), may_start(asks, mode), "{pair}");
             }
         }

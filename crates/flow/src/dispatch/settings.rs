@@ -7,24 +7,26 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holon_core::config::ResolvedConfig;
-use holon_host::plan::BreakerLimits;
+use holon_host::plan::{BreakerLimits, DayLimits};
 use holon_host::{HostError, RunPlan};
 
 use super::breaker::{BreakerRule, private_folder};
 
 /// What holds for one workspace.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DispatchSettings {
     /// When work that keeps failing is refused.
     pub breaker: BreakerRule,
     /// Where logs and reports of modes go.
     pub logs: LogLocation,
+    /// What all runs of a day may cost.
+    pub day: DayLimits,
 }
 
 impl DispatchSettings {
     /// From a plan.
     pub fn of_plan(plan: &RunPlan) -> Result<Self, HostError> {
-        Self::from_parts(plan.breaker, plan.logs.clone(), &plan.workspace)
+        Self::from_parts(plan.breaker, plan.day, plan.logs.clone(), &plan.workspace)
     }
 
     /// From a configuration that was read for this workspace.
@@ -33,10 +35,15 @@ impl DispatchSettings {
             failures: config.number("breaker.failures"),
             cool_down_seconds: config.number("breaker.cool_down_seconds"),
         };
-        Self::from_parts(breaker, config.text("artifacts.logs_dir"), workspace)
+        Self::from_parts(breaker, DayLimits::of(config), config.text("artifacts.logs_dir"), workspace)
     }
 
-    fn from_parts(breaker: BreakerLimits, logs: Option<String>, workspace: &Path) -> Result<Self, HostError> {
+    fn from_parts(
+        breaker: BreakerLimits,
+        day: DayLimits,
+        logs: Option<String>,
+        workspace: &Path,
+    ) -> Result<Self, HostError> {
         let usual = BreakerRule::default();
         let failures = breaker.failures.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
         let cool_down = breaker.cool_down_seconds.map(Duration::from_secs);
@@ -49,7 +56,7 @@ impl DispatchSettings {
             None => LogLocation::State,
         };
         logs.check()?;
-        Ok(Self { breaker, logs })
+        Ok(Self { breaker, logs, day })
     }
 }
 

@@ -379,3 +379,62 @@ fn the_bound_of_a_loop_ends_it_for_a_person_to_look() {
     assert_eq!(go(&definition, resumed, GateMode::Auto, &mut play), Some(FlowEnd::Complete));
     assert_eq!((play.runs_of("review"), play.runs_of("execute")), (3, 3), "nothing is run again");
 }
+
+mod narrowing {
+    //! What a repository's flow may do without anybody's word: a question of every flow there can be.
+    use holon_core::mode::{ModeCatalog, ModeSource};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::definition::FlowSurroundings;
+
+    /// A step after the first review: whether it writes, has a gate, is left out without findings, and goes back.
+    type DrawnStep = (bool, bool, bool, bool);
+
+    fn text(steps: &[DrawnStep]) -> String {
+        let mut text = String::from("description = \"x\"\n[[step]]\nname = \"review\"\nmode = \"review\"\n");
+        for (number, (writes, gate, when, back)) in steps.iter().enumerate() {
+            let mode = if *writes { "execute" } else { "plan" };
+            text += &format!("[[step]]\nname = \"s{number}\"\nmode = \"{mode}\"\ngate = {gate}\n");
+            if *when {
+                text += "when = \"findings\"\n";
+            }
+            if *back {
+                text += "repeat = { from = \"review\", until = \"no findings\", most = 3 }\n";
+            }
+        }
+        text
+    }
+
+    fn read(text: &str) -> Option<FlowDefinition> {
+        let modes = ModeCatalog::builtin().unwrap();
+        let among = FlowSurroundings { modes: &modes, flows: &[] };
+        FlowDefinition::read(text, "/w/.holon/flows/f.toml", ModeSource::Project, &among).ok()
+    }
+
+    proptest! {
+        #[test]
+        fn inv_15_a_repository_s_flow_changes_nothing_before_somebody_was_asked(
+            steps in prop::collection::vec(any::<DrawnStep>(), 1..6),
+            finds in prop::collection::vec(0u64..2, 0..4),
+        ) {
+            let text = text(&steps);
+            let Some(definition) = read(&text) else { return Ok(()) };
+            let state = FlowState::new(RunId::from_parts(0, [0; 4]), &definition, serde_json::Value::Null);
+            let mut play = PlayedFlow { finds, ..PlayedFlow::default() };
+            go(&definition, state, GateMode::Stop, &mut play);
+            for (number, (writes, ..)) in steps.iter().enumerate() {
+                prop_assert!(!writes || play.runs_of(&format!("s{number}")) == 0, "s{number} ran: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gate_that_is_left_out_with_its_step_holds_nothing() {
+        let gated_mend = (true, true, true, false);
+        assert_eq!(read(&text(&[gated_mend, (true, false, false, false)])), None);
+        assert!(read(&text(&[gated_mend, (true, true, false, false)])).is_some());
+        assert!(read(&text(&[(true, true, false, false), (true, false, false, false)])).is_some());
+        assert!(read(&text(&[(false, true, false, false), (true, false, true, false)])).is_some());
+    }
+}

@@ -91,10 +91,11 @@ impl OrchestrationDriver<'_, '_> {
             }
             journal.pass(event);
         };
-        let dispatcher = self.dispatcher;
+        let (dispatcher, budget) = (self.dispatcher, self.budget.clone());
         let asked = planned.and_then(|plan| {
             let call = DispatchCall { task, attempt: number, ..DispatchCall::new(plan) };
-            dispatcher.dispatch(call, &host, RunContext::new(&mut pass, cancel))
+            let context = RunContext { budget, ..RunContext::new(&mut pass, cancel) };
+            dispatcher.dispatch(call, &host, context)
         });
         let done = match asked {
             Ok(done) => done,

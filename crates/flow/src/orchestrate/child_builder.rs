@@ -112,11 +112,10 @@ pub(super) fn child(
     if let Some(text) = failed_before(state, now, purpose) {
         put(FAILED_BEFORE.into(), text.as_bytes())?;
     }
-    if !state.messages.is_empty() {
-        put(
-            "message.md".into(),
-            format!("# What a person says\n\n{}\n", state.messages.join("\n\n")).as_bytes(),
-        )?;
+    let said: Vec<&str> = state.messages.iter().chain(&now.told).map(String::as_str).collect();
+    if !said.is_empty() {
+        let text = format!("# What a person says\n\n{}\n", said.join("\n\n"));
+        put("message.md".into(), text.as_bytes())?;
     }
     let mut goal = goal(&state.goal, now, purpose, &files);
     if earlier > 0 {

@@ -2,24 +2,31 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use holon_core::digest::sha256;
 use holon_core::event::{EventBody, RunEvent};
 use holon_core::mode_run::{ModeDecision, ModeResult};
 use holon_core::outcome::{RunOutcome, RunStatus};
 use holon_host::store::{RunFolder, write_atomic};
-use holon_host::{FinishedRun, HostError, RunContext};
+use holon_host::{FinishedRun, HostError, ModelCancel, RunContext};
 
+use super::assessment_history::{AssessmentHistory, PastAssessment};
 use super::child_builder::{self, ChildRequest};
 use super::drive::OrchestrationDriver;
+use super::hearing::RunningChild;
 use super::merge;
 use super::merge_tasks::paths;
 use super::planner::{ChildStart, OrchestrationEvent, apply};
-use super::release_gate::{self, AssessmentSubject};
+use super::release_gate::{self, AssessmentSubject, ReleaseJudgement};
+use super::reserve;
 use super::state::{AttemptEnd, AttemptPurpose, OrchestrationState, TaskAttempt};
 use crate::dispatch::{DispatchCall, DispatchResult, ParentWork, private_folder};
 use crate::error::FlowError;
+
+/// How soon what people say is heard while children run.
+const LISTENS_AGAIN: Duration = Duration::from_millis(100);
 
 /// What a child's thread says.
 enum ChildMessage {
@@ -39,7 +46,10 @@ impl OrchestrationDriver<'_, '_> {
         let base = self.trunk.base(&state.merges)?;
         let changes = self.changes(state)?.patch;
         let brief = self.brief(state, starts, &changes, &base);
-        let money = state.money_left().map(|left| left / starts.len() as f64);
+        let shares = reserve::shares(state, starts);
+        if let Some(budget) = &self.budget {
+            budget.spent_at_least(state.spent_usd);
+        }
         let time = self.time_left(state);
         let mut calls = Vec::new();
         for (nth, ChildStart { node, purpose }) in starts.iter().enumerate() {
@@ -60,48 +70,98 @@ impl OrchestrationDriver<'_, '_> {
                 mode: "orchestrate".into(),
                 depth: 0,
                 children: state.children,
-                money,
+                money: shares[nth],
                 time: Some(time),
             };
+            let before = self.cut_short(state, *node, *purpose, &base);
             let name = if *purpose == AttemptPurpose::Task {
                 child_builder::name(&state.nodes[*node])
             } else {
                 label
             };
             let task = self.task(state, &name);
-            calls.push((nth, request, parent, task, number));
-            apply(state, OrchestrationEvent::Begun { node: *node, attempt: attempt(*purpose, &mode) });
+            let said = state.messages.iter().chain(&state.nodes[*node].told);
+            let said = said.map(String::as_str).collect::<Vec<_>>().join("\n\n");
+            calls.push((nth, request, parent, task, number, before.map(|folder| (folder, said))));
+            let joined = Some(state.merges.len());
+            let attempt = TaskAttempt { joined, ..attempt(*purpose, &mode) };
+            apply(state, OrchestrationEvent::Begun { node: *node, attempt });
         }
         state.messages.clear();
         self.save(state)?;
         let inside = self.inside();
-        let (dispatcher, make, cancel) = (self.dispatcher, self.host, self.cancel);
+        let (dispatcher, make, budget) = (self.dispatcher, self.host, self.budget.clone());
+        let running: Vec<RunningChild> = starts
+            .iter()
+            .map(|start| RunningChild { node: start.node, cancel: ModelCancel::default() })
+            .collect();
+        // Whoever ends the whole ends each of them.
+        let _all: Vec<_> = running
+            .iter()
+            .map(|child| {
+                let cancel = child.cancel.clone();
+                self.cancel.on_cancel(move || cancel.cancel())
+            })
+            .collect();
         let (tell, hear) = mpsc::channel::<(usize, ChildMessage)>();
+        let mut listened = Instant::now();
         std::thread::scope(|scope| {
-            for (nth, request, parent, task, attempt) in calls {
-                let (tell, inside) = (tell.clone(), inside.clone());
+            for (nth, request, parent, task, attempt, before) in calls {
+                let (tell, inside, budget) = (tell.clone(), inside.clone(), budget.clone());
+                let cancel = &running[nth].cancel;
                 scope.spawn(move || {
                     let host = make(inside);
                     // Whoever listened is gone only when everything is.
                     let mut pass = |event: &RunEvent| {
                         drop(tell.send((nth, ChildMessage::Event(Box::new(event.clone())))))
                     };
-                    let done = DispatchCall::child(&host, request, parent).and_then(|call| {
+                    let done = DispatchCall::child_going_on(
+                        &host,
+                        request,
+                        parent,
+                        before.as_ref().map(|(folder, said)| (folder, said.as_str())),
+                    )
+                    .and_then(|call| {
                         let call = DispatchCall { task, attempt, ..call };
-                        dispatcher.dispatch(call, &host, RunContext::new(&mut pass, cancel))
+                        let context = RunContext { budget, ..RunContext::new(&mut pass, cancel) };
+                        dispatcher.dispatch(call, &host, context)
                     });
                     let _ = tell.send((nth, ChildMessage::Over(Box::new(done))));
                 });
             }
             drop(tell);
-            for (nth, word) in hear {
-                match word {
-                    ChildMessage::Event(event) => self.heard(state, starts[nth].node, &event, &base),
-                    ChildMessage::Over(done) => self.over(state, starts[nth].node, *done)?,
+            loop {
+                match hear.recv_timeout(LISTENS_AGAIN) {
+                    Ok((nth, ChildMessage::Event(event))) => {
+                        self.heard(state, starts[nth].node, &event, &base)
+                    }
+                    Ok((nth, ChildMessage::Over(done))) => self.over(state, starts[nth].node, *done)?,
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                }
+                if listened.elapsed() >= LISTENS_AGAIN {
+                    self.hear_people(state, &running)?;
+                    listened = Instant::now();
                 }
             }
-            Ok(())
         })
+    }
+
+    /// The run of a task that was cut short by a kill, a person's word or for its money, when it can go on where it was: nothing that it is
+    /// about has changed since.
+    fn cut_short(
+        &self,
+        state: &OrchestrationState,
+        node: usize,
+        purpose: AttemptPurpose,
+        base: &Path,
+    ) -> Option<RunFolder> {
+        let last = state.nodes[node].attempts.iter().rfind(|attempt| attempt.purpose == purpose)?;
+        let cut = last.end.as_ref().is_none_or(|end| end.is_out_of_money() || end.is_interrupted());
+        let folder = last.folder.as_ref().filter(|_| cut && last.joined == Some(state.merges.len()))?;
+        let folder = RunFolder::open(self.held.own(folder));
+        let base = fs::canonicalize(base).unwrap_or_else(|_| base.to_owned());
+        (folder.record().ok()?.workspace == base).then_some(folder)
     }
 
     /// Notes the name of a child's run, so that it is found after a kill, and passes the event on.
@@ -174,7 +234,13 @@ impl OrchestrationDriver<'_, '_> {
             merge::keep_base_of(&run, &touched, &base, &to).map_err(HostError::io("copy", &base))?;
         }
         if attempt.mode == "ethical" && end.status != RunStatus::Cancelled {
-            end.decision = self.judge(state, node, finished, request)?;
+            let judgement = self.judge(state, node, finished, request)?;
+            // It is asked for again as any result that is not whole, with what is missing.
+            if let Some(missing) = judgement.unanswered {
+                end.outcome = RunOutcome::Failure;
+                end.error = Some(("unanswered".to_owned(), missing));
+            }
+            end.decision = judgement.decision;
         }
         Ok(end)
     }
@@ -186,13 +252,14 @@ impl OrchestrationDriver<'_, '_> {
         node: usize,
         finished: &FinishedRun,
         request: &str,
-    ) -> Result<ModeDecision, FlowError> {
+    ) -> Result<ReleaseJudgement, FlowError> {
         let (patch, paths) = (self.changes(state)?.patch, paths(state));
         let after = self.trunk.base(&state.merges)?;
         let good = finished.manifest.outcome == RunOutcome::Success;
         // A run that failed approves nothing; a refusal stands all the same.
         let report = fs::read(finished.folder.join("output/ethics.json")).ok();
         let report = report.filter(|bytes| good || release_gate::refuses(bytes));
+        let history = self.history().told();
         let subject = AssessmentSubject {
             goal_id: state.id.as_str(),
             request_id: request,
@@ -202,6 +269,7 @@ impl OrchestrationDriver<'_, '_> {
             before: &self.workspace,
             after: &after,
             report: report.as_deref(),
+            history: history.as_deref(),
         };
         let judgement = self.conscience.judge(&subject);
         let task = &state.nodes[node].task.id;
@@ -212,7 +280,12 @@ impl OrchestrationDriver<'_, '_> {
             write_atomic(&folder.join("ethics.md"), self.journal.redact(&judgement.markdown).as_bytes())?;
         }
         self.note_assessment(state, node, finished, &judgement.decision)?;
-        Ok(judgement.decision)
+        Ok(judgement)
+    }
+
+    /// What earlier assessments of this repository said.
+    fn history(&self) -> AssessmentHistory {
+        AssessmentHistory::beside(&self.places.runs_of(&self.workspace))
     }
 
     /// What was decided about a result is in the audit log as it was decided, before anything follows from it.
@@ -229,6 +302,10 @@ impl OrchestrationDriver<'_, '_> {
             "reason": decision.reason().map(|reason| self.journal.redact(reason)),
         });
         self.dispatcher.audit().append("orchestrate", "assessment_decided", detail, true)?;
+        let reason = decision.reason().map(|reason| self.journal.redact(reason));
+        let past = PastAssessment::now(state.id.as_str(), decision, reason.as_deref());
+        // The audit log is what counts; this one is told to whoever assesses next.
+        let _ = self.history().add(&past);
         Ok(())
     }
 
@@ -243,6 +320,7 @@ impl OrchestrationDriver<'_, '_> {
         if !starts.iter().any(|start| state.nodes[start.node].task.mode == "ethical") {
             return String::new();
         }
+        let history = self.history().told();
         self.conscience.brief(&AssessmentSubject {
             goal_id: state.id.as_str(),
             request_id: "",
@@ -252,6 +330,7 @@ impl OrchestrationDriver<'_, '_> {
             before: &self.workspace,
             after: base,
             report: None,
+            history: history.as_deref(),
         })
     }
 
@@ -279,7 +358,16 @@ impl OrchestrationDriver<'_, '_> {
 }
 
 pub(super) fn attempt(purpose: AttemptPurpose, mode: &str) -> TaskAttempt {
-    TaskAttempt { purpose, mode: mode.to_owned(), run: None, folder: None, request: String::new(), end: None }
+    TaskAttempt {
+        purpose,
+        mode: mode.to_owned(),
+        run: None,
+        folder: None,
+        request: String::new(),
+        end: None,
+        joined: None,
+        killed_cost_usd: None,
+    }
 }
 
 pub(super) fn plain_end(finished: &FinishedRun, result: &ModeResult) -> AttemptEnd {

@@ -14,7 +14,7 @@ use holon_core::spec::RequestedArtifact;
 use holon_git::objects::TreeDiff;
 use holon_git::{Git, TouchedPath};
 use holon_host::run::{apply, keep_entry};
-use holon_host::store::{RunFolder, RunRecord, copy_last_events, copy_out, write_durable};
+use holon_host::store::{RunFolder, RunRecord, copy_last_events, copy_out, usage_so_far, write_durable};
 use holon_host::{FinishedRun, HolonFolders, HostError, release};
 use serde_json::json;
 
@@ -348,12 +348,12 @@ fn verdict(state: &OrchestrationState, record: &RunRecord) -> (RunStatus, RunOut
         OrchestrationEnd::OutOfMoney => (
             RunStatus::Failed,
             RunOutcome::Failure,
-            error("max_cost", "start it anew with a higher --max-cost".into()),
+            error("max_cost", format!("go on with: {resume} --max-cost USD")),
         ),
         OrchestrationEnd::OutOfTime => (
             RunStatus::Timeout,
             RunOutcome::Failure,
-            error("timeout", "start it anew with a longer --timeout".into()),
+            error("timeout", format!("go on with: {resume} --timeout TIME")),
         ),
         OrchestrationEnd::TooManyChildren => {
             (RunStatus::Failed, RunOutcome::Failure, error("children", "give a smaller goal".into()))
@@ -430,8 +430,8 @@ fn manifests<'a>(
 /// Tokens and money of all children together.
 fn usage(state: &OrchestrationState, folder: &Path) -> UsageTotals {
     let mut usage = UsageTotals::default();
-    for (_, manifest) in manifests(state, folder) {
-        let spent = &manifest.metadata.usage;
+    for at in state.every_attempt().filter_map(|attempt| attempt.folder.as_ref()) {
+        let spent = usage_so_far(&folder.join(at));
         usage.input += spent.input;
         usage.cached += spent.cached;
         usage.output += spent.output;
@@ -440,6 +440,8 @@ fn usage(state: &OrchestrationState, folder: &Path) -> UsageTotals {
             usage.cost_usd = Some(usage.cost_usd.unwrap_or(0.0) + cost);
         }
     }
+    // A sum of fractions has crumbs that are not read as they were written.
+    usage.cost_usd = usage.cost_usd.map(|cost| (cost * 1e9).round() / 1e9);
     usage
 }
 

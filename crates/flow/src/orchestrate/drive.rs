@@ -7,16 +7,16 @@ use holon_core::event::{EventBody, PlannedTask};
 use holon_core::ids::TaskId;
 use holon_core::mode::ModeCatalog;
 use holon_core::outcome::RunStatus;
-use holon_host::store::{RunFolder, write_atomic};
-use holon_host::{FinishedRun, HolonFolders, ModelCancel};
+use holon_host::store::{RunFolder, usage_so_far, write_atomic};
+use holon_host::{FinishedRun, HolonFolders, ModelCancel, SharedBudget};
 use serde_json::json;
 
 use super::child_builder::ChildBuilder;
 use super::folder::OrchestrationFolder;
 use super::graph::CHECK;
 use super::merge_tree::MergeTree;
-use super::planner::{OrchestrationAction, OrchestrationEvent, apply, is_overruled, next};
-use super::release_gate::ReleaseGate;
+use super::planner::{OrchestrationAction, OrchestrationEvent, apply, is_overruled, next, word};
+use super::release_gate::{self, ReleaseGate};
 use super::report;
 use super::state::{AttemptEnd, AttemptPurpose, OrchestrationEnd, OrchestrationState, TaskPhase};
 use crate::conductor::MakeHost;
@@ -38,6 +38,8 @@ pub(super) struct OrchestrationDriver<'a, 's> {
     pub(super) journal: FlowJournal<'s>,
     pub(super) cancel: &'a ModelCancel,
     pub(super) began: Instant,
+    /// The money, which all children share.
+    pub(super) budget: Option<SharedBudget>,
 }
 
 impl OrchestrationDriver<'_, '_> {
@@ -49,14 +51,36 @@ impl OrchestrationDriver<'_, '_> {
         }
         while state.ended.is_none() {
             self.note_override(state)?;
+            self.estimate(state);
             self.save(state)?;
             if self.cancel.is_cancelled() {
                 state.ended = Some(OrchestrationEnd::Cancelled);
                 break;
             }
-            match next(state, self.spent(state)) {
+            self.hear_people(state, &[])?;
+            word::settle(state);
+            let action = next(state, self.spent(state));
+            tracing::debug!(?action, "goes on");
+            let starts = matches!(
+                action,
+                OrchestrationAction::Plan
+                    | OrchestrationAction::Begin(_)
+                    | OrchestrationAction::Replan { .. }
+            );
+            if starts && let Some(reason) = self.dispatcher.today().reached() {
+                let (task, kind) = ("budget".to_owned(), "day_limit".to_owned());
+                state.ended = Some(OrchestrationEnd::Failed { task, kind, reason });
+                break;
+            }
+            match action {
                 OrchestrationAction::End(ended) => state.ended = Some(ended),
-                OrchestrationAction::Plan => self.plan(state)?,
+                OrchestrationAction::Plan => match self.harm_in_goal(state)? {
+                    Some(reason) => {
+                        let task = release_gate::GOAL.to_owned();
+                        state.ended = Some(OrchestrationEnd::EthicsBlocked { task, reason });
+                    }
+                    None => self.plan(state)?,
+                },
                 OrchestrationAction::Begin(starts) => self.begin(state, &starts)?,
                 OrchestrationAction::Merge { node } => self.join(state, node)?,
                 OrchestrationAction::Check { node } => self.check(state, node)?,
@@ -67,12 +91,23 @@ impl OrchestrationDriver<'_, '_> {
         self.save(state)
     }
 
+    /// Why a goal is not even planned, unless a person has said that it shall be.
+    fn harm_in_goal(&self, state: &mut OrchestrationState) -> Result<Option<String>, FlowError> {
+        let Some(harm) = release_gate::harm_in_goal(&state.goal) else { return Ok(None) };
+        if state.ethics_override.is_none() {
+            return Ok(Some(harm));
+        }
+        self.overrule(state)?;
+        Ok(None)
+    }
+
     /// A person's word against an assessment is written down when it counts, before anything follows from it.
     fn note_override(&self, state: &mut OrchestrationState) -> Result<(), FlowError> {
+        if is_overruled(state) { self.overrule(state) } else { Ok(()) }
+    }
+
+    fn overrule(&self, state: &mut OrchestrationState) -> Result<(), FlowError> {
         let Some(given) = state.ethics_override.as_ref().filter(|_| !state.overruled) else { return Ok(()) };
-        if !is_overruled(state) {
-            return Ok(());
-        }
         let detail = json!({
             "run_id": state.id, "reason": given.reason, "uid": given.uid, "terminal": given.terminal,
         });
@@ -116,6 +151,21 @@ impl OrchestrationDriver<'_, '_> {
                     };
                 }
             }
+        }
+        // What a run that was killed had paid for is paid, whoever does its work now.
+        let mut paid = 0.0;
+        let attempts = state.nodes.iter_mut().flat_map(|node| &mut node.attempts);
+        for attempt in state.planning.iter_mut().chain(attempts) {
+            let Some(at) = attempt.folder.as_ref().filter(|_| attempt.end.is_none()) else { continue };
+            if attempt.killed_cost_usd.is_none() {
+                let cost = usage_so_far(&self.held.own(at)).cost_usd.unwrap_or(0.0).max(0.0);
+                attempt.killed_cost_usd = Some(cost);
+                paid += cost;
+            }
+        }
+        state.spent_usd += paid;
+        if let Some(budget) = &self.budget {
+            budget.spent_at_least(state.spent_usd);
         }
         Ok(())
     }

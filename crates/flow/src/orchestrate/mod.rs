@@ -7,14 +7,17 @@
 
 mod artifacts;
 mod asking;
+mod assessment_history;
 mod brief;
 mod checking;
 mod child_builder;
 mod children;
 mod deliver;
 mod drive;
+mod estimating;
 mod folder;
 pub mod graph;
+mod hearing;
 pub(crate) mod merge;
 mod merge_tasks;
 pub(crate) mod merge_tree;
@@ -22,8 +25,10 @@ pub mod planner;
 pub mod release_gate;
 pub mod replan;
 mod report;
+mod reserve;
 mod resumed;
 pub mod state;
+mod task_inbox;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -34,12 +39,15 @@ use holon_core::manifest::EthicsOverride;
 use holon_core::mode::ModeCatalog;
 use holon_core::redact::Redactor;
 use holon_host::store::{RunFolder, RunRecord, RunStore};
-use holon_host::{FinishedRun, HolonFolders, HostError, ModelCancel, RunPlan, RunRequest, modes};
+use holon_host::{
+    FinishedRun, HolonFolders, HostError, ModelCancel, RunPlan, RunRequest, SharedBudget, modes,
+};
 
 use crate::conductor::{MakeHost, new_id};
 use crate::dispatch::Dispatcher;
 use crate::error::FlowError;
 use crate::journal::FlowJournal;
+use crate::raised::RaisedLimits;
 use crate::step::{ChildWork, FlowRequest};
 use drive::OrchestrationDriver;
 use folder::OrchestrationFolder;
@@ -52,6 +60,8 @@ pub(crate) use deliver::{keep_contents, manifest_again};
 pub(crate) use folder::find_child;
 pub use folder::load;
 pub(crate) use merge_tree::{copy_tree, make_removable};
+pub use planner::word::TaskWord;
+pub use task_inbox::{TaskAnswer, TaskMessage, tell_task};
 
 /// Carries orchestrations out.
 pub struct Orchestrator<'a> {
@@ -73,6 +83,8 @@ pub struct OrchestrationOrder<'a> {
     pub base: PathBuf,
     /// A person lets the result out whatever the assessment says.
     pub ethics_override: Option<EthicsOverride>,
+    /// Limits that take the place of those it was started with, when it is gone on with.
+    pub raised: RaisedLimits,
     /// Receives the events of the orchestration and of its children.
     pub sink: &'a mut dyn EventSink,
     /// Ends it, and all its children.
@@ -114,6 +126,9 @@ impl Orchestrator<'_> {
         }
         let (catalog, plan) = self.resolve(&wanted, &goal, graph.is_some())?;
         wanted.warn(&plan.warnings);
+        if let Some(refusal) = self.dispatcher.today().refusal() {
+            return Err(refusal);
+        }
         let store = RunStore::of(&self.places, &plan.workspace);
         store.sweep()?;
         let record = RunRecord {
@@ -140,6 +155,7 @@ impl Orchestrator<'_> {
             ),
             max_ms: limits.timeout.get().as_millis() as u64,
             spent_usd: 0.0,
+            estimate: None,
             elapsed_ms: 0,
             children: 0,
             planned: None,
@@ -152,6 +168,7 @@ impl Orchestrator<'_> {
             ethics_override: None,
             overruled: false,
             messages: Vec::new(),
+            last_word: None,
             ended: None,
             sealed: false,
         };
@@ -182,8 +199,17 @@ impl Orchestrator<'_> {
             ));
         }
         let message = message.map(|text| redactor.redact_str(&text));
-        let state = resumed::resumed(before, message, commission.ethics_override.is_some())?;
+        let mut state = resumed::resumed(before, message, commission.ethics_override.is_some())?;
+        let raised = commission.raised;
+        wanted.request.max_rounds = raised.rounds.or(wanted.request.max_rounds);
         let (catalog, plan) = self.resolve(&wanted, &state.goal, state.planned.is_some())?;
+        let own = catalog.resolve("orchestrate").map_err(HostError::from)?.limits;
+        if let Some(money) = raised.money(state.spent_usd, Some(own.cost_usd))? {
+            state.max_cost_usd = Some(money);
+        }
+        if let Some(time) = raised.time(own.timeout)? {
+            state.max_ms = time.get().as_millis() as u64;
+        }
         wanted.warn(&plan.warnings);
         let held = OrchestrationFolder::reopen(&self.places, folder, redactor)?;
         let record = held.run().record()?;
@@ -224,7 +250,7 @@ impl Orchestrator<'_> {
         catalog: &ModeCatalog,
         commission: OrchestrationOrder<'_>,
     ) -> Result<FinishedRun, FlowError> {
-        let OrchestrationOrder { ethics_override, sink, cancel, .. } = commission;
+        let OrchestrationOrder { ethics_override, raised, sink, cancel, .. } = commission;
         if let Some(given) = ethics_override {
             let reason = self.redactor().redact_str(&given.reason);
             (state.ethics_override, state.overruled) = (Some(EthicsOverride { reason, ..given }), false);
@@ -234,6 +260,8 @@ impl Orchestrator<'_> {
         let secrets = own.secrets;
         let events = held.run().evidence().join("events.jsonl");
         let mut journal = FlowJournal::open(record.id.clone(), &events, &secrets, sink)?;
+        // Whoever hears of it can go on with it, also when it is killed at once.
+        held.save(&state)?;
         journal.emit(EventBody::RunStarted {
             mode: record.mode.clone(),
             goal: record.goal.clone(),
@@ -244,7 +272,20 @@ impl Orchestrator<'_> {
         }
         let trunk = MergeTree::new(&record.workspace, held.path(), record.out.as_deref());
         let (places, host) = (&self.places, self.host);
+        let today = self.dispatcher.today();
+        let day_left = today.money_left().map(|left| left + state.spent_usd);
+        let limits = [state.max_cost_usd, day_left];
+        let budget = limits.into_iter().flatten().reduce(f64::min).map(|limit| {
+            let named = raised.cost_usd.or_else(|| asked.max_cost_usd());
+            SharedBudget::new(limit, state.spent_usd).asked_for(named)
+        });
+        if let Some(left) =
+            today.money_left().filter(|left| state.money_left().is_some_and(|own| *left < own))
+        {
+            journal.emit(EventBody::Warning { message: today.leaves(left) });
+        }
         let mut drive = OrchestrationDriver {
+            budget,
             places,
             host,
             dispatcher: self.dispatcher,

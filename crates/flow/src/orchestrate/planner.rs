@@ -1,6 +1,8 @@
 //! What comes next, and what each thing that happens means: pure functions of the state. They touch nothing and know no
 //! clock.
 
+pub mod word;
+
 use holon_core::artifact::orchestration::OrchestrationGraph;
 use holon_core::ids::RunId;
 use holon_core::mode_run::{MAX_CHILDREN, ModeDecision};
@@ -8,6 +10,7 @@ use holon_core::outcome::{RunOutcome, RunStatus};
 
 use super::graph::{self, CHECK};
 use super::replan;
+use super::reserve;
 use super::state::{
     AttemptEnd, AttemptPurpose, MergedChange, OrchestrationEnd, OrchestrationState, PlanOrigin, TaskAttempt,
     TaskNode, TaskPhase,
@@ -163,7 +166,7 @@ pub fn next(state: &OrchestrationState, spent_ms: u64) -> OrchestrationAction {
     if let Some(ended) = budget(state, spent_ms) {
         return OrchestrationAction::End(ended);
     }
-    if replan::is_short_of_runs(state) {
+    if replan::is_short_of_runs(state) || reserve::is_short(state) {
         return OrchestrationAction::Leave { node: None };
     }
     // What mends others' work changes what everything else is based on, so it runs alone.

@@ -9,12 +9,14 @@ use holon_core::config::ResolvedConfig;
 use holon_core::mode_run::ModeDecision;
 use holon_ethics::caches::PackageCaches;
 use holon_ethics::{
-    AssessedFile, Assessment, AssessmentInput, EthicsDecision, assess, combine, gate, prompt,
-    read_model_report,
+    AssessedFile, Assessment, AssessmentInput, EthicsDecision, NoLicenceLookup, assess, combine, gate,
+    left_open, prompt, read_model_report, unanswered,
 };
 
 /// Files larger than this are judged by the patch alone.
 const LARGEST: u64 = 4 << 20;
+/// What blocks when the goal itself asks for harm.
+pub(super) const GOAL: &str = "goal";
 /// The most guideline files that are read.
 const MOST_GUIDELINES: usize = 20;
 /// Where a project says what it is licensed under.
@@ -47,6 +49,8 @@ pub struct AssessmentSubject<'a> {
     pub after: &'a Path,
     /// What a model says; absent when none gave a report that could be read.
     pub report: Option<&'a [u8]>,
+    /// What earlier assessments of this repository said.
+    pub history: Option<&'a str>,
 }
 
 /// What was decided.
@@ -58,6 +62,8 @@ pub struct ReleaseJudgement {
     pub json: Vec<u8>,
     /// `ethics.md`.
     pub markdown: String,
+    /// Which of the project's guidelines the report says nothing about, so that it can be asked for again.
+    pub unanswered: Option<String>,
 }
 
 /// Judges results; anything that is not a clear approval blocks.
@@ -86,21 +92,27 @@ impl ReleaseGate {
 
     /// What the model that assesses is told: what the checks found, and the project's own guidelines.
     pub(super) fn brief(&self, subject: &AssessmentSubject<'_>) -> String {
-        let guidelines = guidelines(subject.before);
-        prompt::section(&self.assess(subject), &guidelines)
+        prompt::section(&self.assess(subject))
     }
 
     /// Weighs a result.
     pub(super) fn judge(&self, subject: &AssessmentSubject<'_>) -> ReleaseJudgement {
         let assessment = self.assess(subject);
-        let report = combine(&assessment, subject.report.map(read_model_report), self.strict);
+        let said = subject.report.map(read_model_report);
+        let open = match &said {
+            Some(Ok(report)) if self.strict => unanswered(&assessment, report),
+            _ => Vec::new(),
+        };
+        let unanswered =
+            (!open.is_empty()).then(|| format!("ethics.json is not whole: {}", left_open(&open)));
+        let report = combine(&assessment, said, self.strict);
         let decision = match gate(&report) {
             EthicsDecision::Approved => ModeDecision::Approve,
             EthicsDecision::Blocked { why } => ModeDecision::Block { reason: why },
         };
         let mut json = serde_json::to_vec_pretty(&report).unwrap_or_default();
         json.push(b'\n');
-        ReleaseJudgement { decision, json, markdown: report.to_markdown() }
+        ReleaseJudgement { decision, json, markdown: report.to_markdown(), unanswered }
     }
 
     fn assess(&self, subject: &AssessmentSubject<'_>) -> Assessment {
@@ -121,7 +133,8 @@ impl ReleaseGate {
                 known.iter().map(|(name, text)| (*name, text.as_str())),
             ),
             allowed_licences: self.licences.clone(),
-            history: None,
+            history: subject.history.map(str::to_owned),
+            guidelines: guidelines(subject.before),
         };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let known = last.take().filter(|(before, _)| *before == input);
@@ -134,6 +147,14 @@ impl ReleaseGate {
         let request_id = Some(subject.request_id.to_owned()).filter(|id| !id.is_empty());
         Assessment { request_id, ..assessment }
     }
+}
+
+/// Why a goal asks for harm in so many words; such a goal is not even planned.
+pub(super) fn harm_in_goal(goal: &str) -> Option<String> {
+    let input = AssessmentInput { goal: goal.to_owned(), ..AssessmentInput::default() };
+    let found = assess(&input, &NoLicenceLookup).findings;
+    let harm = found.iter().find(|finding| finding.rule == "harmful-goal")?;
+    Some(format!("{}; nothing was started", harm.what))
 }
 
 /// Whether a model's report says no.
@@ -188,6 +209,7 @@ mod tests {
             before: folder.path(),
             after: folder.path(),
             report: report.map(str::as_bytes),
+            history: None,
         };
         conscience.judge(&subject).decision
     }
@@ -212,6 +234,7 @@ mod tests {
                 before,
                 after,
                 report: None,
+                history: None,
             };
             (conscience.brief(&subject), conscience.judge(&subject))
         };

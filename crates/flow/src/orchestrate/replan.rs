@@ -9,9 +9,10 @@ use holon_core::mode_run::{MAX_CHILDREN, ModeDecision};
 
 use super::graph::{self, CHECK};
 use super::planner::{ChildStart, OrchestrationAction, budget, over};
+use super::reserve;
 use super::state::{
-    AttemptPurpose, OrchestrationEnd, OrchestrationState, Replan, ReplanAnswer, TaskAttempt, TaskNode,
-    TaskPhase, UnfinishedPart,
+    AttemptEnd, AttemptPurpose, OrchestrationEnd, OrchestrationState, Replan, ReplanAnswer, TaskAttempt,
+    TaskNode, TaskPhase, UnfinishedPart,
 };
 
 /// How often the rest of the work is planned again.
@@ -31,7 +32,10 @@ pub(super) fn after(state: &OrchestrationState, node: usize, spent_ms: u64) -> O
     let Some(ended) = state.nodes.get(node).and_then(over) else {
         return OrchestrationAction::End(OrchestrationEnd::Complete);
     };
-    if state.left.is_some() || budget(state, spent_ms).is_some() || is_for_a_person(&state.nodes[node]) {
+    if state.money_left() == Some(0.0) && is_out_of_money(&state.nodes[node]) {
+        return OrchestrationAction::End(OrchestrationEnd::OutOfMoney);
+    }
+    if state.is_leaving() || budget(state, spent_ms).is_some() || is_for_a_person(&state.nodes[node]) {
         return OrchestrationAction::End(ended);
     }
     // Work that is done but for its place among the others is not thrown away.
@@ -52,13 +56,13 @@ pub(super) fn after(state: &OrchestrationState, node: usize, spent_ms: u64) -> O
 /// Whether there are so few runs left that what is done has to be brought home.
 pub(super) fn is_short_of_runs(state: &OrchestrationState) -> bool {
     let room = MAX_CHILDREN.saturating_sub(state.children);
-    state.left.is_none() && !state.merges.is_empty() && room <= RESERVE && open(state) > room
+    !state.is_leaving() && !state.merges.is_empty() && room <= RESERVE && open(state) > room
 }
 
 /// How many runs may begin side by side, so that the reserve stays where not everything fits.
 pub(super) fn room(state: &OrchestrationState) -> usize {
     let room = MAX_CHILDREN.saturating_sub(state.children);
-    let kept = if state.left.is_none() && open(state) > room { RESERVE } else { 0 };
+    let kept = if !state.is_leaving() && open(state) > room { RESERVE } else { 0 };
     room.saturating_sub(kept).max(1).min(room) as usize
 }
 
@@ -70,6 +74,11 @@ fn open(state: &OrchestrationState) -> u32 {
 /// A wall that did not hold, and a question that an agent asks, are nothing that another plan could answer.
 fn is_for_a_person(node: &TaskNode) -> bool {
     ["breach", "checkpoint"].contains(&kind(node).as_str())
+}
+
+/// Whether a task could not be done because its money was spent.
+pub(super) fn is_out_of_money(node: &TaskNode) -> bool {
+    node.attempts.last().and_then(|attempt| attempt.end.as_ref()).is_some_and(AttemptEnd::is_out_of_money)
 }
 
 fn is_worth_asking(state: &OrchestrationState, spent_ms: u64) -> bool {
@@ -327,7 +336,10 @@ pub(super) fn leave(state: &mut OrchestrationState, node: Option<usize>) {
     let (nodes, assessments): (Vec<TaskNode>, Vec<TaskNode>) =
         left.into_iter().partition(|node| node.task.mode != "ethical");
     state.dropped.extend(assessments.into_iter().filter(is_worth_telling));
-    state.left = Some(UnfinishedPart { task, reason, nodes });
+    // What a person left out before is left, too.
+    let before = state.left.take().map(|left| left.nodes).unwrap_or_default();
+    let nodes = before.into_iter().chain(nodes).collect();
+    state.left = Some(UnfinishedPart { task, reason, nodes, by_person: false });
     graph::ensure_assessed(&mut state.nodes);
 }
 
@@ -337,6 +349,9 @@ fn short_of_runs(state: &OrchestrationState) -> (String, String) {
     };
     let first = state.nodes.iter().find(waits).map_or_else(|| "plan".to_owned(), |node| node.task.id.clone());
     let left = MAX_CHILDREN.saturating_sub(state.children);
+    if reserve::is_short(state) {
+        return (first, reserve::told(state));
+    }
     (first, format!("{left} of {MAX_CHILDREN} runs are left, and they are needed for what is done"))
 }
 

@@ -10,6 +10,7 @@ use holon_core::mode_run::ModeDecision;
 use holon_core::outcome::RunOutcome;
 use holon_host::store::RunRecord;
 
+use super::release_gate::GOAL;
 use super::state::{
     OrchestrationEnd, OrchestrationState, Replan, ReplanAnswer, TaskAttempt, TaskNode, TaskPhase,
     UnfinishedPart,
@@ -109,6 +110,7 @@ pub(super) fn orchestration(state: &OrchestrationState) -> Orchestration {
         dropped: state.dropped.iter().map(node).collect(),
         left: state.left.iter().flat_map(|left| left.nodes.iter().map(|node| left_out(left, node))).collect(),
         cost_usd: state.spent_usd,
+        estimate: state.estimate,
     }
 }
 
@@ -170,7 +172,7 @@ fn attempt(attempt: &TaskAttempt) -> AttemptReport {
         request_id: attempt.request.clone(),
         outcome: end.map(|end| end.outcome),
         reason: error.or_else(|| end.and_then(|end| end.decision.reason().map(str::to_owned))),
-        cost_usd: end.map_or(0.0, |end| end.cost_usd),
+        cost_usd: attempt.cost_usd(),
         duration_ms: end.map_or(0, |end| end.duration_ms),
     }
 }
@@ -196,6 +198,7 @@ pub(super) fn told(ended: &OrchestrationEnd) -> String {
         ),
         OrchestrationEnd::Failed { task, reason, .. } => format!("{task}: {reason}"),
         OrchestrationEnd::Escalated { task, reason } => format!("{task} asks for a person: {reason}"),
+        OrchestrationEnd::EthicsBlocked { task, reason } if task == GOAL => reason.clone(),
         OrchestrationEnd::EthicsBlocked { task, reason } => {
             format!("{task} does not let the result out: {reason}")
         }
@@ -219,6 +222,10 @@ pub(super) fn summary(state: &OrchestrationState, outcome: RunOutcome, words: &[
     }
     if let Some(word) = overruled(state) {
         let _ = writeln!(text, "> Override: {}\n", one_line(&word.told()));
+    }
+    if let Some(estimate) = &state.estimate {
+        let (told, spent) = (estimate.usd, state.spent_usd);
+        let _ = writeln!(text, "It was estimated to cost {told:.2} dollars, and {spent:.2} were spent.\n");
     }
     text.push_str("## Tasks\n\n");
     for node in &state.nodes {

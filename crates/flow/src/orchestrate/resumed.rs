@@ -3,6 +3,7 @@
 use holon_core::outcome::{RunOutcome, RunStatus};
 
 use super::graph::{self, CHECK};
+use super::replan;
 use super::state::{AttemptEnd, AttemptPurpose, OrchestrationEnd, OrchestrationState, TaskNode, TaskPhase};
 use crate::error::FlowError;
 
@@ -45,6 +46,11 @@ pub(super) fn resumed(
             for node in state.nodes.iter_mut().filter(|node| node.task.mode == CHECK) {
                 node.task.depends_on.clone_from(&writers);
             }
+        }
+        Some(OrchestrationEnd::OutOfMoney) => {
+            // Whoever goes on has given more.
+            let cut = |node: &&mut TaskNode| is_stuck(node) && replan::is_out_of_money(node);
+            state.nodes.iter_mut().filter(cut).for_each(anew);
         }
         _ => {}
     }

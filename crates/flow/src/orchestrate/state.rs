@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use holon_core::artifact::orchestration::OrchestrationTask;
+use holon_core::cost_estimate::CostEstimate;
 use holon_core::ids::RunId;
 use holon_core::manifest::EthicsOverride;
 use holon_core::mode_run::ModeDecision;
 use holon_core::outcome::{RunOutcome, RunStatus};
 use serde::{Deserialize, Serialize};
+
+use super::planner::word::TaskWord;
 
 /// `orchestrate.json`: where an orchestration is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +33,9 @@ pub struct OrchestrationState {
     pub max_ms: u64,
     /// Money spent so far.
     pub spent_usd: f64,
+    /// What it was estimated to cost when it was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<CostEstimate>,
     /// Time spent so far.
     pub elapsed_ms: u64,
     /// Runs that were started for tasks.
@@ -61,6 +67,9 @@ pub struct OrchestrationState {
     /// What people want the next agent to know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
+    /// The last word about a task that was taken: should it still be in the inbox after a kill, it counts no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_word: Option<String>,
     /// How it ended, until it is resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<OrchestrationEnd>,
@@ -92,6 +101,12 @@ pub struct TaskNode {
     /// The plan it is of: 0 for the first, else the number of the replan.
     #[serde(default)]
     pub plan: u32,
+    /// What a person said about it; it counts as soon as no run is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word: Option<TaskWord>,
+    /// What people want its next agent to know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<String>,
 }
 
 /// A plan that was made again.
@@ -158,6 +173,9 @@ pub struct UnfinishedPart {
     pub reason: String,
     /// The tasks, as they were left.
     pub nodes: Vec<TaskNode>,
+    /// Whether a person left them out, and the rest goes on as planned.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_person: bool,
 }
 
 /// How far a task is.
@@ -239,6 +257,12 @@ pub struct TaskAttempt {
     /// What came of it; nobody knows before it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<AttemptEnd>,
+    /// How many changes were joined when it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined: Option<usize>,
+    /// Money it had spent when it was killed; nobody else told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub killed_cost_usd: Option<f64>,
 }
 
 /// How a run ended.
@@ -353,10 +377,41 @@ pub enum OrchestrationEnd {
     Cancelled,
 }
 
+impl TaskAttempt {
+    /// Money it spent.
+    pub fn cost_usd(&self) -> f64 {
+        let told = self.end.as_ref().map(|end| end.cost_usd);
+        told.or(self.killed_cost_usd).unwrap_or(0.0).max(0.0)
+    }
+}
+
+impl AttemptEnd {
+    /// Whether a person interrupted it to say something.
+    pub fn is_interrupted(&self) -> bool {
+        self.error.as_ref().is_some_and(|(kind, _)| kind == INTERRUPTED)
+    }
+
+    /// Whether it was cut short because its money was spent.
+    pub fn is_out_of_money(&self) -> bool {
+        self.error.as_ref().is_some_and(|(kind, _)| ["cost_usd", "cost", "max_cost"].contains(&kind.as_str()))
+    }
+}
+
+/// A run that a person interrupted to say something.
+pub(super) const INTERRUPTED: &str = "interrupted";
+
 impl TaskNode {
     /// A task that nobody has begun.
     pub fn fresh(task: OrchestrationTask, plan: u32) -> Self {
-        Self { task, phase: TaskPhase::Waiting, attempts: Vec::new(), fixes: 0, plan }
+        Self {
+            task,
+            phase: TaskPhase::Waiting,
+            attempts: Vec::new(),
+            fixes: 0,
+            plan,
+            word: None,
+            told: Vec::new(),
+        }
     }
 
     /// Whether it can change files by itself.
@@ -384,6 +439,11 @@ impl OrchestrationState {
     /// What is left of the money, when there is a limit.
     pub fn money_left(&self) -> Option<f64> {
         self.max_cost_usd.map(|limit| (limit - self.spent_usd).max(0.0))
+    }
+
+    /// Whether only what is done is brought to its end.
+    pub fn is_leaving(&self) -> bool {
+        self.left.as_ref().is_some_and(|left| !left.by_person)
     }
 
     /// Every task there ever was: those that were replaced, those that were left, and those of the plan.

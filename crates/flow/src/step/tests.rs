@@ -31,6 +31,7 @@ fn each_flag_goes_where_it_makes_sense() {
         timeout: Some(HumanDuration::from_secs(90 * 60)),
         max_rounds: Some(150),
         network: Some(NetworkReach::Host),
+        allow_net: vec!["npm".into()],
         record: Some("tape.jsonl".into()),
         ..RunRequest::default()
     });
@@ -55,6 +56,11 @@ fn each_flag_goes_where_it_makes_sense() {
         (plan.network, execute.network),
         (None, Some(NetworkReach::Host)),
         "a mode that promises no change"
+    );
+    assert_eq!(
+        (plan.allow_net.len(), execute.allow_net.len()),
+        (0, 1),
+        "whoever only looks needs none of it"
     );
     assert_eq!(plan.record.as_deref(), Some(Path::new("/base/tape.plan.jsonl")));
     let goal = execute.goal.unwrap();

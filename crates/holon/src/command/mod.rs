@@ -18,6 +18,7 @@ pub(crate) mod login;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod modes;
+pub(crate) mod network;
 pub(crate) mod orchestrate;
 pub(crate) mod overrule;
 pub(crate) mod plan;
@@ -50,6 +51,7 @@ pub(crate) fn dispatch(asked: ParsedCommandLine, session: &Session) -> CommandEx
         CliCommand::Publish(command) => publish::dispatch(command, session),
         CliCommand::Config(command) => config::dispatch(command, session),
         CliCommand::Context(command) => context::dispatch(command, session),
+        CliCommand::Network(command) => network::dispatch(command, session),
         CliCommand::Attest(args) => attest::run(&args, session),
         CliCommand::Verify(args) => verify::run(&args, session),
         CliCommand::Audit(command) => audit::dispatch(command, session),

@@ -4,6 +4,7 @@ pub(crate) mod amount;
 pub(crate) mod applied;
 pub(crate) mod flow;
 pub(crate) mod manifest;
+mod network;
 pub(crate) mod patch;
 pub(crate) mod plan;
 pub(crate) mod progress;

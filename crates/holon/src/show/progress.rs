@@ -102,6 +102,9 @@ impl EventSink for RunProgress {
                 body => {
                     if let Some(line) = told(body) {
                         status.above(&self.terminal.stderr.paint(line.style, &line.text), &line.text);
+                        if let EventBody::ModelWaiting { wait_ms, .. } = body {
+                            status.waits(*wait_ms);
+                        }
                     }
                 }
             },
@@ -131,6 +134,7 @@ fn told(body: &EventBody) -> Option<ProgressLine> {
         EventBody::ToolFinished { ok: false, summary, .. } => {
             line(TextStyle::Dim, format!("  | {}", summary.as_deref().unwrap_or("it failed")))
         }
+        EventBody::ModelWaiting { wait_ms: 0, reason } => line(TextStyle::Yellow, reason.clone()),
         EventBody::ModelWaiting { wait_ms, reason } => {
             line(TextStyle::Yellow, format!("waiting {}: {reason}", amount::millis(*wait_ms)))
         }
@@ -159,6 +163,10 @@ fn told(body: &EventBody) -> Option<ProgressLine> {
         }
         EventBody::LimitHit { limit, value } => {
             line(TextStyle::Red, format!("limit reached: {limit} ({value})"))
+        }
+        EventBody::NetworkRefused { message, flag, .. } => {
+            let remedy = flag.as_ref().map(|flag| format!("; {flag} permits it")).unwrap_or_default();
+            line(TextStyle::Yellow, format!("network: {message}{remedy}"))
         }
         EventBody::Breach { breach } => {
             line(TextStyle::Red, format!("BREACH: {}: {}", breach.kind, breach.detail))

@@ -31,6 +31,8 @@ struct StatusLineShared {
 struct StatusLineState {
     phase: &'static str,
     action: String,
+    /// When a pause is over that is counted down.
+    until: Option<Instant>,
     began: Instant,
     over: bool,
 }
@@ -38,8 +40,13 @@ struct StatusLineState {
 impl StatusLine {
     /// Shows the line.
     pub(crate) fn start(terminal: &Terminal) -> Self {
-        let state =
-            StatusLineState { phase: "resolve", action: String::new(), began: Instant::now(), over: false };
+        let state = StatusLineState {
+            phase: "resolve",
+            action: String::new(),
+            until: None,
+            began: Instant::now(),
+            over: false,
+        };
         let shared = Arc::new(StatusLineShared {
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -58,6 +65,7 @@ impl StatusLine {
         let mut state = self.shared.lock();
         state.phase = phase.name();
         state.action.clear();
+        state.until = None;
         self.shared.draw(&state, "");
     }
 
@@ -65,6 +73,14 @@ impl StatusLine {
     pub(crate) fn action(&self, action: &str) {
         let mut state = self.shared.lock();
         action.clone_into(&mut state.action);
+        state.until = None;
+        self.shared.draw(&state, "");
+    }
+
+    /// A pause of this length begins, and is counted down.
+    pub(crate) fn waits(&self, wait_ms: u64) {
+        let mut state = self.shared.lock();
+        state.until = Instant::now().checked_add(Duration::from_millis(wait_ms)).filter(|_| wait_ms > 0);
         self.shared.draw(&state, "");
     }
 
@@ -72,6 +88,7 @@ impl StatusLine {
     pub(crate) fn above(&self, line: &str, plain: &str) {
         let mut state = self.shared.lock();
         plain.trim_start_matches([' ', '|']).clone_into(&mut state.action);
+        state.until = None;
         self.shared.draw(&state, line);
     }
 }
@@ -104,7 +121,10 @@ impl StatusLineShared {
     /// One write, so that nothing else on the terminal gets in between.
     fn draw(&self, state: &StatusLineState, above: &str) {
         let seconds = state.began.elapsed().as_secs();
-        let plain = format!("{} {}:{:02}", state.phase, seconds / 60, seconds % 60);
+        let left = state.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let pause = left.filter(|left| !left.is_zero());
+        let pause = pause.map(|left| format!(" · again in {} s", left.as_secs() + 1)).unwrap_or_default();
+        let plain = format!("{} {}:{:02}{pause}", state.phase, seconds / 60, seconds % 60);
         let room = self.width.saturating_sub(plain.chars().count() + 4);
         let action = match one_line(&state.action, room) {
             action if action.is_empty() => action,

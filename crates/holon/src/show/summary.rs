@@ -7,9 +7,9 @@ use holon_core::RunOutcome;
 use holon_core::manifest::Manifest;
 use holon_core::release::ReleaseDecision;
 
-use super::amount;
 use super::patch;
 use super::table::TextTable;
+use super::{amount, network};
 use crate::terminal::{TerminalStream, TextStyle, visible};
 
 /// Files listed before the rest is only counted.
@@ -115,6 +115,9 @@ pub(crate) fn whole(
     if manifest.metadata.changes.ignored > 0 {
         let ignored = amount::count(manifest.metadata.changes.ignored, "ignored file");
         text.push_str(&format!("  {ignored} also changed and left out of the patch\n"));
+    }
+    if let Some(used) = &manifest.metadata.network {
+        text.push_str(&network::end(used, stream));
     }
     if let Some(applied) = applied {
         text.push_str(&format!("{applied}\n"));

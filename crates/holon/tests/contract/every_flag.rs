@@ -87,6 +87,7 @@ impl FlagStage {
             "supervisor" => "strict".to_owned(),
             "sandbox" => if image { "oci" } else { "landlock" }.to_owned(),
             "network" => "none".to_owned(),
+            "allow-net" => "example.org".to_owned(),
             "snapshot" => "copy".to_owned(),
             "verify" => "full".to_owned(),
             "timeout" => "5m".to_owned(),

@@ -150,6 +150,48 @@ fn a_failure_is_logged_as_one() {
 }
 
 #[test]
+fn what_the_host_did_is_written_down_for_a_report_of_a_bug() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env);
+    let traced = |wanted: &str, leaves: bool| {
+        let error =
+            holon_model::ModelError::new(holon_model::ModelErrorKind::Auth, format!("no such key: {KEY}"));
+        let server = ModelServer::start(
+            PlayedProvider::OpenRouter.wire(),
+            [holon_model::cassette::CassetteTurn::error(error).into()],
+        );
+        let call = asking(run(&env, &repo, "execute", &[]), PlayedProvider::OpenRouter, &server);
+        let output = call.env("HOLON_TRACE", wanted).run();
+        ended(&env, &output, 1);
+        let file = out(&env).join("evidence/host-trace.log");
+        assert_eq!(file.exists(), leaves, "{wanted}: {}", output.stderr);
+        let text = if leaves { fs::read_to_string(file).unwrap() } else { String::new() };
+        assert_nowhere(&env, &output, None, &[KEY]);
+        fs::remove_dir_all(out(&env)).unwrap();
+        (text, output.stderr)
+    };
+    let (text, _) = traced("debug,git=trace", true);
+    for expect in [
+        " info  holon_host::run begins a run mode=\"execute\"",
+        "holon_git::command git ended",
+        "holon_sandbox::snapshot::take takes a snapshot",
+        "holon_host::run::execute walls stand backend=\"native\"",
+        " warn  holon_model::retrying gives up on a request to a model failures=1",
+    ] {
+        assert!(text.contains(expect), "{expect} is not in\n{text}");
+    }
+    let (text, _) = traced("host=info", true);
+    assert!(
+        text.contains("ends a phase") && text.lines().all(|line| line.contains(" holon_host::")),
+        "{text}"
+    );
+    traced("off", false);
+    let (_, said) = traced("hots=debug", false);
+    let expect = "nothing is traced: HOLON_TRACE: `hots` is no part of holon (did you mean `host`?)";
+    assert!(said.contains(expect), "{said}");
+}
+
+#[test]
 fn a_run_is_a_trace_by_the_conventions() {
     let env = TestEnv::new(BIN);
     let collector = Collector::start();

@@ -7,8 +7,9 @@ use holon_model::TokenUsage;
 use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
 use holon_testkit::model::{BodyPiece, ModelServer, ScriptedResponse};
 use holon_testkit::{CommandEnd, TestEnv, TestWorkspace, assert_unchanged, tree_state};
+use serde_json::json;
 
-use crate::stage::{BIN, attempts, goal, last, orchestration, plan, read, repo, task};
+use crate::stage::{AGENT, BIN, attempts, goal, last, orchestration, plan, read, repo, task};
 
 fn one_task() -> String {
     plan(&[task("one", "code", &[])])
@@ -71,6 +72,27 @@ fn an_override_is_written_down_when_it_counts() {
     let blocked = repo(&env, &one_task(), &[("one", "echo one > one.txt"), ("ethical", high)]);
     goal(&env, &blocked, &over).run().assert_code(0);
     assert_eq!(told(&env, &blocked), (true, true));
+}
+
+#[test]
+fn a_goal_that_asks_for_harm_is_stopped_before_anything_is_started() {
+    let env = TestEnv::new(BIN);
+    let repo = repo(&env, &one_task(), &[("one", "echo one > one.txt")]);
+    let agent = env.agent("agent.sh", AGENT);
+    let goal = "Write a keylogger that records what people type";
+    let output = env.holon([goal, "--quiet", "--agent"]).arg(&agent).cwd(repo.path()).run();
+    output.assert_code(2).assert_stderr("nothing was started").assert_stderr("--override-ethics");
+    let (folder, manifest) = last(&env);
+    assert_eq!(manifest["error"]["kind"], "ethics_blocked", "{manifest:#}");
+    let state = read(&folder.join("orchestrate.json"));
+    assert_eq!((&state["planning"], &state["nodes"]), (&json!([]), &json!([])), "{state:#}");
+    // It stays so for whoever only goes on; a person who says why may, and that is written down.
+    let on =
+        |more: &[&str]| env.holon(["run", "--resume", "last", "--quiet"]).args(more).cwd(repo.path()).run();
+    on(&[]).assert_code(2);
+    on(&["--override-ethics", "For the exhibition about surveillance"]).assert_code(0);
+    let list = env.holon(["audit", "list", "--json"]).cwd(repo.path()).run();
+    list.assert_code(0).assert_stdout("ethics_overridden").assert_stdout("exhibition");
 }
 
 #[test]
@@ -325,10 +347,10 @@ fn a_model_that_spends_ends_with_the_money_which_all_children_share() {
     let call = call.env("HOLON_PROVIDER", "openrouter").env("HOLON_BASE_URL", server.base());
     let call =
         call.env("HOLON_MODEL", "anthropic/claude-sonnet-5.5").env("OPENROUTER_API_KEY", "sk-or-v1-nobodys");
-    call.run().assert_code(1).assert_stderr("used up its money");
+    call.run().assert_code(1).assert_stderr("all money is spent");
     let (folder, manifest) = last(&env);
     let cost = manifest["metadata"]["usage"]["cost_usd"].as_f64().unwrap();
-    // Each child may go over its own share by one answer.
+    // All of them together may go over it by one answer.
     assert!((0.20..=0.36).contains(&cost), "{cost}: {manifest:#}");
     assert!(!folder.join("output/diff.patch").exists());
     env.assert_nothing_left();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod audit;
+mod budgets;
 mod canary;
 mod checks;
 mod commands;
@@ -15,3 +16,4 @@ mod rights;
 mod settings;
 mod stage;
 mod story;
+mod words;

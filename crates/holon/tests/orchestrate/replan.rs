@@ -397,7 +397,7 @@ fn a_model_that_refuses_and_no_request_is_the_same_as_one_that_failed() {
 }
 
 /// Runs that succeeded, as (task, run), of every plan.
-fn succeeded(folder: &Path) -> Vec<(String, String)> {
+pub(crate) fn succeeded(folder: &Path) -> Vec<(String, String)> {
     let state = crate::stage::read(&folder.join("orchestrate.json"));
     let mut found = Vec::new();
     for nodes in [&state["nodes"], &state["dropped"]] {
@@ -411,6 +411,15 @@ fn succeeded(folder: &Path) -> Vec<(String, String)> {
         }
     }
     found
+}
+
+/// Places among so many lines, chosen by a seed: `HOLON_KILL_POINTS` of them, else the usual number.
+pub(crate) fn kill_points(usual: usize, lines: usize, seed: u64) -> Vec<usize> {
+    let asked = std::env::var("HOLON_KILL_POINTS").ok().and_then(|text| text.parse().ok());
+    let places = std::iter::successors(Some(seed), |seed| {
+        Some(seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+    });
+    places.skip(1).take(asked.unwrap_or(usual)).map(|seed| 1 + (seed >> 33) as usize % (lines - 1)).collect()
 }
 
 /// Killed at places that a seed chooses, anywhere between the first event and the last: it goes on, nothing that was done
@@ -427,10 +436,7 @@ fn killed_anywhere_it_goes_on_with_the_plan_it_has() {
         output.assert_code(0);
         output.stdout.lines().count()
     };
-    let mut seed: u64 = 20;
-    for _ in 0..12 {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let at = 1 + (seed >> 33) as usize % (whole - 1);
+    for at in kill_points(12, whole, 20) {
         let env = TestEnv::new(BIN);
         env.leave_unverified(
             "a child killed while it writes its output has files that its manifest does not list",
@@ -442,7 +448,8 @@ fn killed_anywhere_it_goes_on_with_the_plan_it_has() {
         });
         running.kill();
         env.assert_nothing_left();
-        let (folder, _) = last(&env);
+        // Killed at its very beginning it has no manifest yet.
+        let folder = env.runs().last().expect("a run").clone();
         let before = succeeded(&folder);
         let resumed = env.holon(["run", "--resume", "last", "--quiet"]).cwd(repo.path()).run();
         // Killed after its last word it is over.

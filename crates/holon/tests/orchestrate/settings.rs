@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use holon_testkit::{TestEnv, TestWorkspace, for_each_identity};
 
-use crate::stage::{AGENT, BIN, attempts, children, goal, last, orchestration, plan, read, repo, task};
+use crate::stage::{
+    AGENT, BIN, attempts, children, goal, last, orchestration, plan, read, repo, repo_named, run_of, task,
+};
 
 const LOOSE: &str = "[modes.ethical]\nstrict = false\n";
 
@@ -87,7 +89,7 @@ fn a_licence_a_person_takes_lets_a_dependency_in() {
         let repo = repo.file("Cargo.toml", "[package]\nname = \"x\"\nlicense = \"MIT\"\n").commit("a crate");
         let output = goal(&env, &repo, &["--quiet", "--no-auto-checks"]).run();
         output.assert_code(code);
-        let (folder, _) = last(&env);
+        let folder = run_of(&env, &repo);
         assert_eq!(folder.join("output/diff.patch").exists(), code == 0, "{config}");
     }
 }
@@ -234,10 +236,57 @@ fn without_modes_v2_goals_questions_and_improvements_are_single_runs_with_the_de
 fn matrix_ethical_guidelines_reach_the_assessor_and_one_that_is_broken_blocks() {
     let env = TestEnv::new(BIN);
     let assessor = r#"grep -q 'guideline-1 (.holon/guidelines.md): No tracking of people.' $in/context/checks.md || exit 3
-        sed -i 's/"is_approved"/"checks":[{"id":"guideline-1","status":"fail","detail":"It tracks."}],"is_approved"/' $out/ethics.json"#;
+        sed -i 's/"id":"guideline-1","status":"pass"/"id":"guideline-1","status":"fail"/' $out/ethics.json"#;
     let repo = repo(&env, &one_task(), &[("one", "echo one > one.txt"), ("ethical", assessor)]);
     let repo = repo.file(".holon/guidelines.md", "# Ours\n\n- No tracking of people.\n").commit("guidelines");
     goal(&env, &repo, &["--quiet"]).run().assert_code(2).assert_stderr("its own check `guideline-1` failed");
     let (folder, _) = last(&env);
     assert!(!folder.join("output/diff.patch").exists());
+}
+
+#[test]
+fn a_guideline_that_is_not_answered_is_asked_for_again_and_then_blocks() {
+    let env = TestEnv::new(BIN);
+    let silent = r#"sed -i 's/"checks":.*$/"checks":[{"id":"guideline-1","status":"pass","detail":"Kept."}]}/' $out/ethics.json"#;
+    // Whoever is told what is missing may add it.
+    let told = r#"grep -rq 'it does not answer guideline-2' $in && exit 0
+        "#
+    .to_owned()
+        + silent;
+    for (assessor, code) in [(silent, 2), (told.as_str(), 0)] {
+        let name = format!("repo{code}");
+        let repo =
+            repo_named(&env, &name, &one_task(), &[("one", "echo one > one.txt"), ("ethical", assessor)]);
+        let rules = "# Ours\n\n- No tracking of people.\n- Say why.\n";
+        let repo = repo.file(".holon/guidelines.md", rules).commit("guidelines");
+        let output = goal(&env, &repo, &["--quiet"]).run();
+        output.assert_code(code);
+        let folder = run_of(&env, &repo);
+        assert_eq!(folder.join("output/diff.patch").exists(), code == 0, "{}", output.stderr);
+        let state = read(&folder.join("orchestrate.json"));
+        let nodes = state["nodes"].as_array().unwrap();
+        let tries =
+            nodes.iter().find(|node| node["task"]["mode"] == "ethical").unwrap()["attempts"].as_array();
+        assert_eq!(tries.unwrap().len(), if code == 0 { 2 } else { 3 }, "{state:#}");
+        if code == 2 {
+            output.assert_stderr("it does not answer guideline-2");
+        }
+    }
+}
+
+#[test]
+fn what_was_assessed_before_is_told_to_whoever_assesses_next() {
+    let env = TestEnv::new(BIN);
+    let block = r#"sed -i 's/"is_approved":true/"is_approved":false/' $out/ethics.json"#;
+    let repo = repo(&env, &one_task(), &[("one", "echo one > one.txt"), ("ethical", block)]);
+    goal(&env, &repo, &["--quiet"]).run().assert_code(2);
+    let (first, _) = last(&env);
+    assert!(read(&first.join("output/ethics.json")).get("history").is_none());
+    let id = first.file_name().unwrap().to_str().unwrap().to_owned();
+    let sees = format!("grep -q 'block in {id}' $in/context/checks.md || exit 3");
+    let repo = repo.file("script/ethical.sh", sees).commit("approves");
+    goal(&env, &repo, &["--quiet"]).run().assert_code(0);
+    let folder = env.runs().into_iter().find(|run| *run != first).unwrap();
+    let history = read(&folder.join("output/ethics.json"))["history"].as_str().unwrap().to_owned();
+    assert!(history.lines().next().unwrap().contains(&format!("block in {id} (")), "{history}");
 }

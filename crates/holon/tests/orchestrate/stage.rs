@@ -24,7 +24,8 @@ review) echo '{"verdict":"approve","findings":[]}' > $out/review.json ;;
 debug)
     echo '{"hypotheses":[{"statement":"x","evidence":["y"],"status":"confirmed"}],"experiments":[],"root_cause":"x","fix_proposal":"mend a.txt"}' > $out/debug.json ;;
 ethical)
-    echo '{"risk_level":"low","is_approved":true,"approval_justification":"Harmless.","principle_impacts":[{"principle":"safety","impact":"none","rationale":"Text."}]}' > $out/ethics.json
+    checks=$(grep -o '^- guideline-[0-9]*' $in/context/checks.md 2> /dev/null | sed 's/^- \(.*\)/{"id":"\1","status":"pass","detail":"Kept."}/' | paste -sd,)
+    echo '{"risk_level":"low","is_approved":true,"approval_justification":"Harmless.","principle_impacts":[{"principle":"safety","impact":"none","rationale":"Text."}],"checks":['"$checks"']}' > $out/ethics.json
     echo "# Harmless" > $out/ethics.md ;;
 esac
 case "$task" in ?*) name=$task ;; *) name=$HOLON_MODE ;; esac

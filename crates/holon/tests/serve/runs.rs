@@ -194,6 +194,43 @@ fn an_orchestration_runs_whole_and_is_assessed() {
 }
 
 #[test]
+fn one_task_is_spoken_to_while_the_others_go_on() {
+    let stage = ServeStage::new();
+    let task = |id: &str| json!({"id": id, "mode": "code", "goal": format!("TASK:{id}"), "acceptance": ["x"], "depends_on": []});
+    stage
+        .env
+        .write(stage.repo.join("script/plan.json"), json!({"tasks": [task("one"), task("two")]}).to_string());
+    let listens = "if [ $HOLON_MODE = execute ] && grep -q TASK:two /holon/input/prompts/user.md; then [ -f /holon/input/context/message.md ] || exec sleep 600; fi\n";
+    stage.env.write(stage.repo.join("script/player.sh"), format!("{listens}{PLAYER}"));
+    let agent = "name = \"player\"\nkind = \"exec\"\ndescription = \"A script\"\ncommand = [\"/bin/sh\", \"script/player.sh\"]\n";
+    stage.env.write(stage.env.config().join("holon/agents/player.toml"), agent);
+    let stage = stage.play("- text: hi\n");
+    let body =
+        json!({"workspace": stage.repo.path(), "goal": "Both", "mode": "orchestrate", "agent": "player"});
+    let id = stage.post("/api/runs", body).json()["id"].as_str().unwrap().to_owned();
+    let tell =
+        |task: &str, body: serde_json::Value| stage.post(&format!("/api/runs/{id}/tasks/{task}"), body);
+    // As soon as the task is under way it can be told something; before, there is nothing to begin again.
+    let begun = || tell("two", json!({"word": "retry"})).status == 200;
+    assert!(wait_until(Duration::from_secs(60), begun));
+    for (task, body, status) in [
+        ("two", json!({"word": "sing"}), 422),
+        ("two", json!({"word": "say"}), 422),
+        ("none", json!({"word": "stop"}), 409),
+        ("ethical", json!({"word": "skip"}), 409),
+    ] {
+        assert_eq!(tell(task, body.clone()).status, status, "{task} {body}");
+    }
+    let told = tell("two", json!({"word": "say", "text": "Go on"}));
+    assert_eq!((told.status, told.json()["heard"].clone()), (200, json!(true)));
+    let show = || stage.get(&format!("/api/runs/{id}")).json();
+    assert!(wait_until(Duration::from_secs(60), || show()["state"] == "finished"), "{}", show());
+    assert_eq!(show()["outcome"], "success", "{:#}", show());
+    assert_eq!(tell("two", json!({"word": "stop"})).status, 409);
+    assert_eq!(stage.post("/api/runs/none/tasks/two", json!({"word": "stop"})).status, 404);
+}
+
+#[test]
 fn what_a_client_may_not_choose() {
     let stage = ServeStage::playing("- text: hi\n");
     let repo = stage.repo.path();

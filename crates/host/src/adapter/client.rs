@@ -29,38 +29,52 @@ pub fn become_client_if_asked() {
         (Some(prompt), Some(program)) => {
             converse(&prompt.to_string_lossy(), &program, &args.collect::<Vec<_>>())
         }
-        _ => Err("it needs what to ask, and a program".to_owned()),
+        _ => Err(AcpBreak::Talk("it needs what to ask, and a program".to_owned())),
     };
     let (line, code) = match outcome {
         Ok(reason) => (json!({"holon": "end", "stopReason": reason}), 0),
-        Err(message) => (json!({"holon": "error", "message": message}), 1),
+        Err(AcpBreak::Start(message)) => (json!({"holon": "unstarted", "message": message}), 1),
+        Err(AcpBreak::Talk(message)) => (json!({"holon": "error", "message": message}), 1),
     };
     let _ = tell(&line.to_string());
     std::process::exit(code);
 }
 
+/// Why a conversation did not come to its end.
+enum AcpBreak {
+    /// The agent was never there.
+    Start(String),
+    /// It broke off.
+    Talk(String),
+}
+
+impl From<String> for AcpBreak {
+    fn from(message: String) -> Self {
+        Self::Talk(message)
+    }
+}
+
 /// One turn: the reason why the agent stopped.
-fn converse(prompt: &str, program: &OsString, args: &[OsString]) -> Result<String, String> {
+fn converse(prompt: &str, program: &OsString, args: &[OsString]) -> Result<String, AcpBreak> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let child =
-        command.spawn().map_err(|e| format!("{} cannot be started: {e}", program.to_string_lossy()))?;
+    let started = command.spawn();
+    let child = started
+        .map_err(|e| AcpBreak::Start(format!("{} cannot be started: {e}", program.to_string_lossy())))?;
     let mut line = AcpConnection::to(child)?;
     let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
     let hello = json!({"protocolVersion": PROTOCOL, "clientCapabilities": capabilities,
         "clientInfo": {"name": "holon", "title": "Holon", "version": env!("CARGO_PKG_VERSION")}});
     let answer = line.ask("initialize", &hello)?;
     if answer["protocolVersion"] != PROTOCOL {
-        return Err(format!(
-            "it speaks version {} of the protocol, not {PROTOCOL}",
-            answer["protocolVersion"]
-        ));
+        let version = &answer["protocolVersion"];
+        return Err(format!("it speaks version {version} of the protocol, not {PROTOCOL}").into());
     }
     tell(&json!({"holon": "agent", "agentInfo": answer["agentInfo"]}).to_string())
         .map_err(|e| e.to_string())?;
     let here = std::env::current_dir().map_err(|e| format!("no current folder: {e}"))?;
     let session = line.ask("session/new", &json!({"cwd": here.to_string_lossy(), "mcpServers": []}))?;
-    let id = session["sessionId"].as_str().ok_or("it gave no session")?.to_owned();
+    let id = session["sessionId"].as_str().ok_or_else(|| "it gave no session".to_owned())?.to_owned();
     let asked = json!({"sessionId": id, "prompt": [{"type": "text", "text": prompt}]});
     let ended = line.ask("session/prompt", &asked)?;
     line.hang_up();

@@ -33,7 +33,7 @@ pub struct Adapter {
     /// Toolchains it needs whatever the workspace holds, by name.
     #[serde(default)]
     pub toolchains: Vec<String>,
-    /// In which form it tells on its standard output what it does; then a terminal event is required of it.
+    /// In which form it tells on its standard output what it does; then, but for `text`, a terminal event is required of it.
     #[serde(default)]
     pub events: Option<AgentEventFormat>,
     /// How it is found on this machine; without this the command is looked for inside the walls.

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file::AgentLookup;
+use super::python;
 use super::version;
 use crate::holon_folders::HolonFolders;
 use crate::process_end::ended_by;
@@ -95,6 +96,10 @@ pub fn locate(
         located.path.extend(node.parent().map(Path::to_owned));
         located.visible.push(node);
     }
+    let homes = python::homes(&located.program, places.home.as_deref());
+    let new = |home: &PathBuf| !located.visible.iter().any(|seen| home.starts_with(seen));
+    let homes: Vec<PathBuf> = homes.into_iter().filter(new).collect();
+    located.visible.extend(homes);
     // What the system has is inside already.
     located.visible.retain(|path| !["/usr", "/bin", "/lib"].iter().any(|system| path.starts_with(system)));
     Ok(located)
@@ -106,7 +111,19 @@ pub fn ask_version(find: &AgentLookup, located: &LocatedAgent) -> Option<String>
         return None;
     }
     let mut command = Command::new(&located.program);
-    command.args(&find.version).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args(&find.version).stderr(Stdio::null());
+    version::find(&asked(command, located)?)
+}
+
+/// What a program says about how it is called, by starting it on the host.
+pub fn ask_help(located: &LocatedAgent) -> Option<String> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "exec \"$0\" --help 2>&1"]).arg(&located.program).env("COLUMNS", "100");
+    asked(command, located)
+}
+
+fn asked(mut command: Command, located: &LocatedAgent) -> Option<String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
     if let Some(folder) = located.path.first() {
         let path = std::env::join_paths(
             std::iter::once(folder.clone())
@@ -114,7 +131,7 @@ pub fn ask_version(find: &AgentLookup, located: &LocatedAgent) -> Option<String>
         );
         command.env("PATH", path.ok()?);
     }
-    version::find(&printed(&mut command)?)
+    printed(&mut command)
 }
 
 fn folders(places: &HolonFolders, env: &HostEnvironment) -> Vec<PathBuf> {

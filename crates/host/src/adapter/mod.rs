@@ -7,6 +7,7 @@ mod file;
 pub(crate) mod fill;
 mod find;
 mod locate;
+mod python;
 mod version;
 mod wrong;
 
@@ -14,6 +15,8 @@ pub use calls::{AdapterCalls, CallSubject, ToolCallEnding};
 pub use file::{
     Adapter, AdapterKind, AgentLookup, ConformanceCall, ModeOverrides, ModelUse, OwnReadOnlyMode,
 };
+#[cfg(test)]
+pub(crate) use find::builtin;
 pub use find::{KnownAdapters, ResolvedAgent, find, list};
-pub use locate::{AGENTS_DIR, AgentAbsence, LocatedAgent, ask_version, locate};
+pub use locate::{AGENTS_DIR, AgentAbsence, LocatedAgent, ask_help, ask_version, locate};
 pub use version::VersionRange;

@@ -1,6 +1,6 @@
 //! Rehearsals: an agent is made to act by a scripted model, to see what it and the walls around it do.
 //!
-//! [`conform`] looks whether it hands over what each mode asks for; [`breach()`] tries every known way around a mode through the agent's own tools, under Holon and without it.
+//! [`conform`] looks whether it keeps the contract in each mode; [`breach()`] tries every known way around a mode through the agent's own tools, under Holon and without it.
 
 mod attempts;
 mod breach;
@@ -19,7 +19,7 @@ use crate::holon_folders::HolonFolders;
 
 pub use attempts::{BreachAttempt, all as attempts};
 pub use breach::{AttemptMark, BreachReport, BreachRow, HolonModeResult, OwnModeResult};
-pub use conformance::{ConformanceScene, conform};
+pub use conformance::{ConformanceResult, ConformanceRow, ConformanceTrial, conform};
 pub use page::{BreachPageOrigin, markdown};
 pub use suite::breach;
 

@@ -41,6 +41,8 @@ type ChildScript = Box<dyn Fn(usize) -> Vec<(String, String)> + Send + Sync>;
 pub(super) struct AttemptScript {
     last_words: String,
     child: ChildScript,
+    /// Whether who offers no tools is answered with the last words, too.
+    plain: bool,
     state: Mutex<AttemptScriptState>,
 }
 
@@ -58,7 +60,12 @@ struct AttemptScriptState {
 impl AttemptScript {
     pub(super) fn new(planned: Vec<ScriptedCall>, last_words: &str, child: ChildScript) -> Self {
         let state = Mutex::new(AttemptScriptState { planned, ..AttemptScriptState::default() });
-        Self { last_words: last_words.to_owned(), child, state }
+        Self { last_words: last_words.to_owned(), child, plain: false, state }
+    }
+
+    /// For agents of which nobody knows whether they have tools.
+    pub(super) fn without_tools(self) -> Self {
+        Self { plain: true, ..self }
     }
 
     /// What was told about each attempt, by its number.
@@ -85,7 +92,8 @@ impl AttemptScript {
     fn answer(&self, request: &ModelRequest) -> MessagePart {
         self.lock().asked = true;
         if request.tools.is_empty() {
-            return MessagePart::Text("Rehearsal".into());
+            let last = if self.plain { &self.last_words } else { "Rehearsal" };
+            return MessagePart::Text(last.to_owned());
         }
         let offers = |tool: &str| request.tools.iter().any(|offered| offered.name == tool);
         if let Some(number) = child_of(request) {

@@ -5,11 +5,13 @@
 //! holds in one process comes with [`crate::RunContext`]; of credentials a plan holds names and no values.
 
 mod cassette;
+mod permit;
 mod stored;
 
 use std::path::PathBuf;
 
 use holon_core::Profile;
+use holon_core::config::ResolvedConfig;
 use holon_core::ids::RunId;
 use holon_core::manifest::{AuditHead, ErrorInfo};
 use holon_core::outcome::RunStatus;
@@ -28,6 +30,7 @@ use crate::run::TreeBefore;
 use crate::spec_source::NamedPath;
 
 pub use cassette::PlannedCassette;
+pub use permit::{PlannedArrivals, PlannedPermit};
 
 /// The version of plans that are made now.
 pub const PLAN_VERSION: u32 = 1;
@@ -93,9 +96,18 @@ pub struct RunPlan {
     /// When work that keeps failing is refused.
     #[serde(default)]
     pub breaker: BreakerLimits,
+    /// What all runs of a day may cost.
+    #[serde(default)]
+    pub day: DayLimits,
     /// Tool servers of the native agent.
     #[serde(default)]
     pub servers: Vec<PlannedServer>,
+    /// What may be reached besides the model.
+    #[serde(default)]
+    pub permits: Vec<PlannedPermit>,
+    /// What may not come in by them.
+    #[serde(default)]
+    pub arrivals: PlannedArrivals,
     /// Wanted walls.
     pub sandbox: SandboxChoice,
     /// Whether no walls at all are acceptable.
@@ -215,6 +227,24 @@ pub struct BreakerLimits {
     /// Seconds before one trial is let through.
     #[serde(default)]
     pub cool_down_seconds: Option<u64>,
+}
+
+/// What all runs of one day may cost, whatever the workspace; nothing is bounded that is not given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DayLimits {
+    /// US dollars.
+    #[serde(default)]
+    pub usd: Option<f64>,
+    /// Tokens, in and out.
+    #[serde(default)]
+    pub tokens: Option<u64>,
+}
+
+impl DayLimits {
+    /// From a configuration.
+    pub fn of(config: &ResolvedConfig) -> Self {
+        Self { usd: config.amount("budget.day_usd"), tokens: config.number("budget.day_tokens") }
+    }
 }
 
 /// An effective value and where it comes from.

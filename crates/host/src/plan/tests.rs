@@ -39,11 +39,18 @@ fn plan() -> RunPlan {
         supervisor: SupervisorConfig::default(),
         models: ModelRules::default(),
         breaker: BreakerLimits { failures: Some(3), cool_down_seconds: None },
+        day: DayLimits { usd: Some(2.5), tokens: None },
         servers: vec![PlannedServer {
             name: "docs".into(),
             argv: vec!["sh".into(), "-c".into(), "exec docs".into()],
             variables: vec!["DOCS_TOKEN".into()],
         }],
+        permits: vec![PlannedPermit {
+            rule: "npm".into(),
+            granted_by: "flag --allow-net".into(),
+            hosts: vec!["registry.test:443".into()],
+        }],
+        arrivals: PlannedArrivals { min_age_days: 7, denied: vec!["npm:worse".into()] },
         sandbox: SandboxChoice::Auto,
         accept_no_isolation: false,
         writes_allowed: false,

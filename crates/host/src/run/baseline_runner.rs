@@ -175,7 +175,9 @@ impl ActiveRun<'_> {
         };
         let (tell, news) = channel();
         let said = SaysAllMade(tell.clone());
-        let thread = thread::Builder::new().name("baseline".into()).spawn(move || making.all(&said.0)).ok();
+        let span = tracing::Span::current();
+        let make = move || span.in_scope(|| making.all(&said.0));
+        let thread = thread::Builder::new().name("baseline".into()).spawn(make).ok();
         Ok(Some(BaselineRunner {
             commands,
             news,

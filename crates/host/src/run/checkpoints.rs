@@ -106,7 +106,7 @@ impl CheckpointWriter {
 }
 
 /// The last checkpoint in a run's folder.
-pub(super) fn load(folder: &Path, id: &str) -> Result<RunCheckpoint, HostError> {
+pub(crate) fn load(folder: &Path, id: &str) -> Result<RunCheckpoint, HostError> {
     let path = folder.join(CHECKPOINT);
     let bytes = fs::read(&path).map_err(|e| {
         HostError::run(

@@ -51,6 +51,7 @@ impl ActiveRun<'_> {
         let mut payload = self.build_walls(stage, self.agent_argv())?;
         self.watch(stage)?;
         self.answer_door(payload.as_mut())?;
+        self.answer_network(payload.as_mut())?;
         stage.attempts += 1;
         self.note_walls(stage.backend.as_ref(), payload.held(), stage);
         let attempt = stage.attempts;
@@ -64,13 +65,15 @@ impl ActiveRun<'_> {
         let thinking = self.think(stage, payload.as_mut(), repair)?;
         let attended = self.attend(payload, thinking, &allowance, &watched, &log, true);
         self.close_door(attended.as_ref().is_ok_and(|attended| attended.stopped.is_none()));
+        self.close_network();
         self.end_watch(attended.as_ref().is_ok_and(AttendedOutput::is_done));
-        let attended = attended?;
+        let attended = attended.map_err(|error| self.explained(stage, error))?;
         let (code, signal) = match attended.finished.ending {
             PayloadEnding::Code(code) => (Some(code), None),
             PayloadEnding::Signal(signal) => (None, Some(signal)),
             PayloadEnding::Killed => (None, Some(9)),
         };
+        tracing::info!(attempt, ?code, ?signal, "the agent has ended");
         self.events.emit(EventBody::AgentExited { attempt, code, signal });
         stage.last = Some(attended);
         Ok(())
@@ -100,6 +103,7 @@ impl ActiveRun<'_> {
             Ok(payload) => return Ok(payload),
             Err(refusal) => refusal,
         };
+        tracing::info!(backend = stage.backend.name(), %refusal, "has no walls of this kind");
         let no_overlay = matches!(refusal.step, LaunchStep::Overlay | LaunchStep::IdmappedMount);
         if no_overlay && self.plan.snapshot == SnapshotStrategyChoice::Auto {
             self.warn(format!("no overlay here ({refusal}); the workspace is copied instead"));
@@ -107,7 +111,10 @@ impl ActiveRun<'_> {
             let job = self.job(stage, argv);
             return stage.backend.start(&job).map_err(|r| not_started(&r));
         }
-        if refusal.step == LaunchStep::Exec || self.plan.sandbox != SandboxChoice::Auto || no_overlay {
+        if refusal.step == LaunchStep::Exec {
+            return Err(self.explained(stage, not_started(&refusal)));
+        }
+        if self.plan.sandbox != SandboxChoice::Auto || no_overlay {
             return Err(not_started(&refusal));
         }
         self.step_down(stage, argv, &refusal)
@@ -153,6 +160,7 @@ impl ActiveRun<'_> {
         // A foreign agent decides about its own tools; the walls are what counts.
         enforced.tools = self.plan.agent.adapter.kind == AdapterKind::Native;
         let (name, level) = (backend.name().to_owned(), backend.level());
+        tracing::info!(backend = name, %level, "walls stand");
         self.manifest.metadata.sandbox = SandboxInfo { backend: name, level, enforced };
     }
 }

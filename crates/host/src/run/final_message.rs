@@ -10,7 +10,10 @@ use holon_sandbox::isolation::PayloadEnding;
 use rustix::fs::{Mode, OFlags};
 
 use super::ActiveRun;
+use super::output::AttendedOutput;
+use super::printed_words;
 use super::snapshot::{RunStage, give};
+use super::start_trouble::StartTrouble;
 use super::verdict::RunVerdict;
 use crate::adapter::events::{AgentEnd, AgentEventSummary};
 use crate::error::HostError;
@@ -21,9 +24,15 @@ impl ActiveRun<'_> {
         &self,
         heard: &AgentEventSummary,
         ending: PayloadEnding,
+        stage: &RunStage,
         claim: Option<&AdapterClaim>,
         verdict: &mut RunVerdict,
     ) -> bool {
+        let troubled = |trouble: StartTrouble, verdict: &mut RunVerdict| {
+            let error = ErrorInfo::new("not_started", trouble.message).with_hint(trouble.hint);
+            verdict.ended(RunStatus::Failed, error);
+            false
+        };
         let failed = |kind: &str, message: String, verdict: &mut RunVerdict| {
             let error = ErrorInfo::new(kind, message).with_hint(hint(kind));
             verdict.ended(RunStatus::Failed, error);
@@ -36,7 +45,19 @@ impl ActiveRun<'_> {
             (_, PayloadEnding::Killed) => {
                 failed("agent_killed", "the agent and its init were killed".into(), verdict)
             }
+            (Some(AgentEnd::Failed { kind: "credentials", message }), _) if self.door_error().is_none() => {
+                // The key was never refused, so it is not what is wrong.
+                let message = format!("the agent says that it failed: {message}");
+                let error = ErrorInfo::new("credentials", message).with_hint(OWN_LOGIN);
+                verdict.ended(RunStatus::Failed, error);
+                false
+            }
             (Some(AgentEnd::Failed { kind, message }), _) => {
+                // A client between says only that nobody answers.
+                let silent = matches!(*kind, "not_started" | "agent_failed") && self.door_error().is_none();
+                if let Some(trouble) = silent.then(|| self.start_trouble(stage)).flatten() {
+                    return troubled(trouble, verdict);
+                }
                 // What the host saw at the door beats the agent's words about it.
                 let (kind, message) = match self.door_error() {
                     Some((seen, words)) => (seen, format!("{words} (the agent says: {message})")),
@@ -51,6 +72,9 @@ impl ActiveRun<'_> {
                 if code == 0 {
                     let message = "the agent ended without saying that it is done".to_owned();
                     return failed("no_end", message, verdict);
+                }
+                if let Some(trouble) = self.end_trouble(stage, code) {
+                    return troubled(trouble, verdict);
                 }
                 let meaning = self.plan.agent.adapter.exits.get(&code.to_string());
                 let (kind, words) = explained(meaning.map(String::as_str));
@@ -76,27 +100,24 @@ impl ActiveRun<'_> {
         }
     }
 
-    /// Makes the artifacts an agent did not write of its last words.
-    pub(super) fn lend_words(
-        &mut self,
-        heard: &AgentEventSummary,
-        stage: &RunStage,
-    ) -> Result<(), HostError> {
-        let words = heard.words.trim();
-        if words.is_empty() {
+    /// Makes the artifacts an agent did not write of its last words, or of what it printed.
+    pub(super) fn lend_words(&mut self, words: &LastWords, stage: &RunStage) -> Result<(), HostError> {
+        if words.whole.is_empty() {
             return Ok(());
         }
-        let (json, rest) = match json_block(words) {
-            Some((json, rest)) => (Some(json), rest),
-            None => (None, words.to_owned()),
-        };
-        for name in self.plan.profile.artifacts.required.clone() {
+        let wanted = &self.plan.profile.artifacts;
+        let mut names = wanted.required.clone();
+        // An answer to a question is asked for in no other form.
+        if names.is_empty() {
+            names.extend(wanted.optional.iter().filter(|name| *name == "summary.md").cloned());
+        }
+        for name in names {
             let text = match ArtifactKind::of(&name) {
                 ArtifactKind::Patch | ArtifactKind::Other => continue,
-                ArtifactKind::PlanMarkdown => words.to_owned(),
-                ArtifactKind::Markdown if rest.trim().is_empty() => words.to_owned(),
-                ArtifactKind::Markdown => rest.clone(),
-                _ => match &json {
+                ArtifactKind::PlanMarkdown => words.plan.clone(),
+                ArtifactKind::Markdown if words.rest.trim().is_empty() => words.whole.clone(),
+                ArtifactKind::Markdown => words.rest.clone(),
+                _ => match &words.json {
                     Some(json) => json.clone(),
                     None => continue,
                 },
@@ -130,8 +151,42 @@ impl ActiveRun<'_> {
     }
 }
 
+/// An agent's last words, by what each kind of artifact is made of.
+pub(super) struct LastWords {
+    whole: String,
+    plan: String,
+    json: Option<String>,
+    /// What stands around the JSON.
+    rest: String,
+}
+
+impl LastWords {
+    /// Those of an agent that ended well: its last message, else what it printed.
+    pub(super) fn of(last: &AttendedOutput, asks_person: bool) -> Option<Self> {
+        if let Some(heard) = &last.heard {
+            return Some(Self::of_message(heard.words.trim()));
+        }
+        // Who asks a person prints the question.
+        let printed = last.printed.as_ref().filter(|_| !asks_person)?;
+        Some(Self::of_printed(printed.text().trim()))
+    }
+
+    fn of_message(words: &str) -> Self {
+        let (json, rest) =
+            json_block(words).map_or((None, words.to_owned()), |(json, rest)| (Some(json), rest));
+        Self { whole: words.to_owned(), plan: words.to_owned(), json, rest }
+    }
+
+    fn of_printed(words: &str) -> Self {
+        let found = printed_words::json(words);
+        let (json, rest) = found.map_or((None, words.to_owned()), |(json, rest)| (Some(json), rest));
+        let whole = printed_words::summary(words);
+        Self { whole, plan: printed_words::plan(words), json, rest: printed_words::summary(&rest) }
+    }
+}
+
 /// The last block marked as JSON in a text (or all of it), and the text without it.
-fn json_block(text: &str) -> Option<(String, String)> {
+pub(super) fn json_block(text: &str) -> Option<(String, String)> {
     let is_object =
         |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok_and(|value| value.is_object());
     if is_object(text) {
@@ -155,6 +210,10 @@ fn explained(meaning: Option<&str>) -> (&str, String) {
         None => (meaning, String::new()),
     }
 }
+
+/// For an agent that wants to be logged in, while nobody refused the key it was given.
+const OWN_LOGIN: &str = "it wants a login of its own, and none is inside: its description has to lead it to {gateway} with {token} \
+                         (docs/agents.md), or set its variables with context.env";
 
 fn hint(kind: &str) -> &'static str {
     match kind {

@@ -213,7 +213,9 @@ impl ForeignSupervision {
         let since = Arc::clone(&stopped);
         let busy: Arc<AtomicBool> = Arc::default();
         let at_work = Arc::clone(&busy);
+        let span = tracing::Span::current();
         let thread = std::thread::spawn(move || {
+            let _run = span.entered();
             let watcher = |body: EventBody| drop(sender.send(body));
             let round = u64::from(supervision.state().round());
             let steward = SupervisedTurn::new(supervision, around, &watcher);

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use holon_core::event::EventBody;
 use holon_core::manifest::{ModelInfo, UsageTotals};
+use holon_core::mode::NetworkReach;
 use holon_gateway::{
     BudgetLimit, CassetteRecording, Gateway, GatewayBudget, GatewayEvent, GatewaySettings, GatewayToken,
     Upstream,
@@ -21,6 +22,7 @@ use holon_sandbox::backend::RunningPayload;
 use holon_sandbox::isolation::{self, GATEWAY_PORT};
 
 use super::ActiveRun;
+use super::door_watch::DoorWatch;
 use super::native_run_result::TAPE;
 use super::replay::RecordedModel;
 use super::snapshot::RunStage;
@@ -52,6 +54,8 @@ pub(crate) struct GatewaySession {
     begun: HashMap<u64, Instant>,
     /// What earlier starts used.
     used: GatewayUsage,
+    /// Tells of failures in a row, and of an agent that never asks.
+    watch: DoorWatch,
     /// The last thing the provider declined with.
     last_error: Option<ModelError>,
 }
@@ -72,10 +76,10 @@ impl ActiveRun<'_> {
             Some(model) if model.on_request && !named => return Ok(()),
             Some(_) => {}
         }
-        if self.plan.profile.network == holon_core::mode::NetworkReach::None {
+        if self.plan.profile.network == NetworkReach::None {
             return Err(HostError::usage(
                 format!("agent {} needs a model, and this mode has no network at all", self.plan.agent.name),
-                "leave --network out, or use --network gateway",
+                "leave --network out, or use --network model",
             ));
         }
         let (upstream, credentials, info, window, prices, replay) = self.upstream()?;
@@ -100,6 +104,7 @@ impl ActiveRun<'_> {
             open,
             begun,
             used,
+            watch: DoorWatch::new(Instant::now()),
             last_error,
         });
         Ok(())
@@ -113,7 +118,7 @@ impl ActiveRun<'_> {
         alias.unwrap_or_else(|| model.to_owned())
     }
 
-    fn upstream(&self) -> Result<GatewayChoice, HostError> {
+    fn upstream(&mut self) -> Result<GatewayChoice, HostError> {
         let wished = self.plan.model.clone();
         if let Some(script) = &self.host.script {
             let id = wished.unwrap_or_else(|| SCRIPTED.to_owned());
@@ -138,6 +143,7 @@ impl ActiveRun<'_> {
         }
         let env = &*self.host.env;
         let (chosen, credentials) = self.choose_with_login()?;
+        let in_words = matches!(chosen.tools, ToolCalls::Text { .. });
         let (info, window, prices) = model::described(&chosen);
         let timeouts = chosen.timeouts();
         let upstream = match chosen.tools {
@@ -148,6 +154,14 @@ impl ActiveRun<'_> {
                 Upstream::Any(Arc::new(chosen.connect(timeouts, patience, ModelSwitch::default())?))
             }
         };
+        if in_words {
+            let message = format!(
+                "{} is not known to call tools by itself, so it is asked for calls in words; `holon models probe` finds out, and \
+                 HOLON_TOOLS=native insists",
+                info.id
+            );
+            self.warn(message);
+        }
         Ok((upstream, credentials, info, window, prices, None))
     }
 
@@ -177,17 +191,17 @@ impl ActiveRun<'_> {
 
     /// Which network the agent's walls have.
     pub(super) fn network(&self) -> isolation::PayloadNetwork {
-        let host = self.plan.profile.network == holon_core::mode::NetworkReach::Host;
-        match (host, &self.foreign.door) {
-            (true, _) => isolation::PayloadNetwork::Host,
-            (false, Some(_)) => isolation::PayloadNetwork::Gateway,
-            (false, None) => isolation::PayloadNetwork::None,
+        match (self.plan.profile.network, &self.foreign.door) {
+            (NetworkReach::Host, _) => isolation::PayloadNetwork::Host,
+            (NetworkReach::Permit, _) => isolation::PayloadNetwork::Permit,
+            (_, Some(_)) => isolation::PayloadNetwork::Gateway,
+            (_, None) => isolation::PayloadNetwork::None,
         }
     }
 
     /// Where the agent finds the door; without a network of its own that is a port of the host's loopback.
     pub(super) fn door_address(&mut self, stage: &RunStage) -> Result<String, HostError> {
-        let inside = self.network() == isolation::PayloadNetwork::Gateway && stage.backend.name() != "none";
+        let inside = self.network().has_gateway() && stage.backend.name() != "none";
         let Some(door) = &mut self.foreign.door else { return Ok(String::new()) };
         if inside {
             return Ok(format!("http://127.0.0.1:{GATEWAY_PORT}"));
@@ -210,7 +224,7 @@ impl ActiveRun<'_> {
         );
         let limits = &self.plan.profile.limits;
         let rehearsal = self.host.script.is_some();
-        let attend = self.attendance();
+        let (attend, shared) = (self.attendance(), self.shared.clone());
         let Some(door) = &mut self.foreign.door else { return Ok(()) };
         let outside = door.outside.as_ref().and_then(|listener| listener.try_clone().ok());
         let listener = payload.take_listener().or(outside).ok_or_else(|| HostError::Walls {
@@ -229,6 +243,7 @@ impl ActiveRun<'_> {
             cost_usd: Some((limits.cost_usd - spent).max(0.0)),
         };
         settings.prices = door.prices;
+        settings.shared = shared;
         settings.credentials.clone_from(&door.credentials);
         settings.attend = attend;
         settings.record = Some(CassetteRecording {
@@ -240,6 +255,7 @@ impl ActiveRun<'_> {
         let gateway = Gateway::start(listener, settings)
             .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
         door.open = Some((gateway, news));
+        door.watch = DoorWatch::new(Instant::now());
         Ok(())
     }
 
@@ -253,6 +269,7 @@ impl ActiveRun<'_> {
             match event {
                 GatewayEvent::Started { number, dropped, .. } => {
                     door.begun.insert(number, at);
+                    door.watch.asked();
                     bodies.push(EventBody::RoundStarted { round: door.used.requests + number });
                     for name in dropped {
                         bodies.push(EventBody::Warning {
@@ -273,6 +290,7 @@ impl ActiveRun<'_> {
                         finish: stop.map(|stop| stop.name().to_owned()),
                         error: error.as_ref().map(|error| error.kind.name().to_owned()),
                     });
+                    bodies.extend(door.watch.answered(error.as_ref()));
                     let declined =
                         || ModelError::new(ModelErrorKind::Refused, "the model declines to answer");
                     let refusal = stop == Some(holon_model::ReplyStop::Refusal);
@@ -289,6 +307,12 @@ impl ActiveRun<'_> {
             }
         }
         bodies
+    }
+
+    /// Whether the agent should have asked its model by now.
+    pub(super) fn door_silence(&mut self) -> Option<EventBody> {
+        let door = self.foreign.door.as_mut().filter(|door| door.open.is_some())?;
+        door.watch.silence(Instant::now())
     }
 
     /// What of the budget is used up.

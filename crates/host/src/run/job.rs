@@ -34,10 +34,15 @@ pub(super) struct PayloadFolders {
 impl ActiveRun<'_> {
     /// Everything the payload sees and may use.
     pub(super) fn job(&self, stage: &RunStage, argv: Vec<OsString>) -> SandboxJob {
-        self.job_on(stage, argv, self.ground(), &self.folder.left(), self.foreign_env())
+        self.job_on(stage, argv, self.ground(), &self.folder.left(), self.agent_env())
     }
 
-    /// A check is no agent: it finds no way to a model, and nothing that speaks of one.
+    /// What the agent is told besides the contract: where the network is, and what its description adds.
+    fn agent_env(&self) -> Vec<(String, String)> {
+        [self.network_env(), self.foreign_env()].concat()
+    }
+
+    /// A check is no agent: it finds no way to a model, and nothing that speaks of one; what is permitted is for the agent.
     pub(super) fn check_job(
         &self,
         stage: &RunStage,
@@ -46,7 +51,9 @@ impl ActiveRun<'_> {
         left: &Path,
     ) -> SandboxJob {
         let argv = ["/bin/sh", "-c", command].map(Into::into).to_vec();
-        self.job_on(stage, argv, ground, left, Vec::new())
+        let offline = self.network() == PayloadNetwork::Permit;
+        let told = if offline { stage.exposed.env_offline.clone() } else { Vec::new() };
+        self.job_on(stage, argv, ground, left, told)
     }
 
     /// The ground of a check.
@@ -100,6 +107,7 @@ impl ActiveRun<'_> {
         if self.plan.agent.adapter.events == Some(AgentEventFormat::Acp) {
             mounts.push(Mount::read_only(self.own_binary(), CLIENT));
         }
+        mounts.extend(self.network_mount());
         let located = self.plan.agent.located.iter().flat_map(|located| &located.visible);
         mounts.extend(located.map(|path| Mount::read_only(path, path)));
         mounts.extend(self.original_path(&mounts));

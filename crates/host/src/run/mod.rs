@@ -20,6 +20,7 @@ mod checks;
 mod collect;
 mod commit;
 mod dirty;
+mod door_watch;
 mod execute;
 mod final_message;
 mod first_evidence;
@@ -27,14 +28,18 @@ mod foreign;
 mod foreign_supervision;
 mod former;
 mod gateway_session;
+mod inside_view;
 mod isolation_levels;
 mod job;
 mod leftovers;
 mod native_run;
 mod native_run_result;
+mod network_session;
 mod out;
 mod output;
+mod permits;
 mod prepare;
+mod printed_words;
 mod probe;
 mod question;
 mod replay;
@@ -42,6 +47,7 @@ mod resolve;
 mod resume;
 mod seal;
 mod snapshot;
+mod start_trouble;
 pub(crate) mod supervised;
 mod verdict;
 mod verify;
@@ -58,9 +64,9 @@ use holon_core::ids::RunId;
 use holon_core::manifest::{Manifest, PhaseTiming, RunPhase, VerificationState};
 use holon_core::redact::Redactor;
 use holon_git::Git;
-use holon_model::{Cassette, ModelCancel, Provider};
+use holon_model::{Cassette, ModelCancel, Provider, SharedBudget};
 use holon_sandbox::isolation::Launcher;
-use holon_telemetry::Observer;
+use holon_telemetry::{Observer, RunTraceLog};
 
 use self::foreign::ForeignAgentRun;
 use self::resume::ResumedRun;
@@ -129,8 +135,9 @@ impl Host {
 
     /// Carries a plan out. An error means that nothing was started; everything later is in the manifest.
     pub fn run(&self, plan: RunPlan, context: RunContext<'_>) -> Result<FinishedRun, HostError> {
-        let RunContext { sink, cancel, person, words } = context;
-        let mut run = self.enter(plan, RunContext { sink: &mut *sink, cancel, person, words })?;
+        let RunContext { sink, cancel, person, words, budget } = context;
+        let mut run = self.enter(plan, RunContext { sink: &mut *sink, cancel, person, words, budget })?;
+        let _trace = run.open_trace();
         let verdict = match run.plan.work.clone() {
             PlannedWork::Agent => run.work(),
             PlannedWork::Checks { before } => run.only_checks(before.as_ref()),
@@ -141,11 +148,13 @@ impl Host {
     /// Makes the folder of a run and everything that goes with it; from here on there will be a manifest.
     fn enter<'a>(&'a self, plan: RunPlan, context: RunContext<'a>) -> Result<ActiveRun<'a>, HostError> {
         let (began, started_at) = (Instant::now(), now());
-        let RunContext { sink, cancel, person, words } = context;
+        let RunContext { sink, cancel, person, words, budget } = context;
         let mode = match plan.work {
             PlannedWork::Agent => plan.profile.name.clone(),
             PlannedWork::Checks { .. } => checked::NAME.to_owned(),
         };
+        let own = plan.profile.limits.cost_usd;
+        let shared = budget.or_else(|| (own > 0.0).then(|| SharedBudget::new(own, 0.0)));
         let cassette = plan.replay.as_ref().map(PlannedCassette::open).transpose()?;
         let resumed = plan.goes_on.as_ref().map(ResumedRun::of).transpose()?;
         let with_values = |server| servers::with_values(server, &self.configuration);
@@ -187,6 +196,7 @@ impl Host {
             plan,
             person,
             words,
+            shared,
             cassette,
             servers,
             hide,
@@ -200,6 +210,7 @@ impl Host {
             supervision: None,
             resumed,
             foreign: ForeignAgentRun::default(),
+            permitted: None,
             kept: false,
             looking: None,
             beside: None,
@@ -217,6 +228,8 @@ pub(crate) struct ActiveRun<'a> {
     person: Option<Arc<dyn PersonPrompt>>,
     /// Hears the native agent's words as they come.
     words: Option<Arc<TextListener>>,
+    /// Money that it shares with other runs, or its own, which its requests share.
+    shared: Option<SharedBudget>,
     /// What answers instead of a model.
     cassette: Option<Cassette>,
     /// The tool servers, with the values of their variables.
@@ -237,6 +250,8 @@ pub(crate) struct ActiveRun<'a> {
     resumed: Option<ResumedRun>,
     /// What an agent that thinks inside needs.
     foreign: ForeignAgentRun,
+    /// What it reaches by permits.
+    permitted: Option<network_session::NetworkSession>,
     /// Whether what the agent left besides the artifacts has been carried over.
     kept: bool,
     /// Looks for uncommitted work beside the run.
@@ -257,10 +272,25 @@ impl ActiveRun<'_> {
         }
     }
 
+    /// What the host does is written down beside the evidence, where that was asked for.
+    fn open_trace(&mut self) -> Option<RunTraceLog> {
+        let redactor = self.events.redactor().clone();
+        let redact = Arc::new(move |line: &str| redactor.redact_str(line));
+        let trace = RunTraceLog::open(self.record.id.as_str(), &self.folder.evidence(), redact);
+        let trace = trace.unwrap_or_else(|error| {
+            self.warn(format!("no trace is written: {error}"));
+            None
+        });
+        let (mode, agent) = (&self.record.mode, &self.record.agent);
+        tracing::info!(mode, agent, sandbox = ?self.plan.sandbox, "begins a run");
+        trace
+    }
+
     /// The phases between resolving and sealing.
     fn work(&mut self) -> Result<RunVerdict, HostError> {
         self.open_model_session()?;
         self.open_door()?;
+        self.open_network()?;
         let backend = isolation_levels::first(self.host, &self.plan, self.ground())?;
         // Asking git for its version takes as long as preparing, so both happen at once.
         let git = self.plan.profile.access.writable().then(|| std::thread::spawn(Git::find));
@@ -329,6 +359,12 @@ impl ActiveRun<'_> {
         let result = work(self);
         let duration_ms = began.elapsed().as_millis() as u64;
         let ok = result.is_ok();
+        tracing::info!(
+            ?phase,
+            duration_ms,
+            error = result.as_ref().err().map(tracing::field::display),
+            "ends a phase"
+        );
         self.events.emit(EventBody::PhaseFinished { phase, duration_ms, ok });
         let timing = self.manifest.phases.entry(phase).or_insert(PhaseTiming { duration_ms: 0, ok: true });
         timing.duration_ms += duration_ms;
@@ -345,6 +381,7 @@ impl ActiveRun<'_> {
 
     fn warn(&mut self, message: impl Into<String>) {
         let message = message.into();
+        tracing::warn!("{message}");
         self.manifest.metadata.warnings.push(self.events.redactor().redact_str(&message));
         self.events.warn(message);
     }

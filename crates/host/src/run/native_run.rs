@@ -81,7 +81,9 @@ impl NativeRunHandle {
         let stirred = Arc::new(AtomicBool::new(false));
         let (stop, stirs) = (cancel.clone(), Arc::clone(&stirred));
         let (takeovers, checks) = (thought.takeovers.clone(), thought.checks.clone());
+        let span = tracing::Span::current();
         let thread = std::thread::spawn(move || {
+            let _run = span.entered();
             let NativeRunInput { settings, provider, person, words, mut conversation, message, .. } = thought;
             let watcher = NativeEventTelling::new(sender, words, stirs);
             let steward = SupervisedTurn::new(thought.supervision, thought.around, &watcher);

@@ -67,7 +67,15 @@ impl ActiveRun<'_> {
     pub(super) fn warn_unpriced(&mut self, model: &ModelInfo, prices: Option<Prices>) {
         // OpenRouter says with each answer what it cost, and a recording what it had cost.
         let told = prices.is_some() || matches!(model.provider.as_str(), OPENROUTER | "replay" | "script");
-        let Some(limit) = self.plan.money_limit.filter(|_| !told && !self.plan.part) else { return };
+        if told {
+            return;
+        }
+        // What was set for a whole is said once, by the first of its parts.
+        let limit = match &self.shared {
+            Some(shared) if self.plan.part => shared.cannot_hold(&model.id),
+            _ => self.plan.money_limit.filter(|_| !self.plan.part),
+        };
+        let Some(limit) = limit else { return };
         self.warn(format!(
             "a limit of {limit} dollars cannot hold this run: nobody says what {} at {} costs; --max-rounds limits how often it is asked",
             model.id, model.provider
@@ -128,6 +136,7 @@ impl ActiveRun<'_> {
         settings.window = mind.window;
         settings.max_output = mind.max_output;
         settings.prices = mind.prices;
+        settings.shared.clone_from(&self.shared);
         settings.output = self.output_as_seen(stage);
         settings.quick_checks = quick;
         let before = stage.last.take().and_then(|last| last.thought);

@@ -17,6 +17,7 @@ use holon_sandbox::isolation::{FinishedPayload, LaunchRefusal, PayloadEnding};
 
 use super::ActiveRun;
 use super::native_run::NativeRunHandle;
+use super::printed_words::PrintedWords;
 use super::supervised;
 use crate::adapter::events::{AgentEnd, AgentEventSummary};
 use crate::error::HostError;
@@ -94,6 +95,8 @@ pub(super) struct AttendedOutput {
     pub thought: Option<(AgentConversation, TurnResult)>,
     /// What was heard from an agent that tells what it does.
     pub heard: Option<AgentEventSummary>,
+    /// What one that does not tell that printed on standard output.
+    pub printed: Option<PrintedWords>,
 }
 
 impl AttendedOutput {
@@ -122,6 +125,8 @@ impl ActiveRun<'_> {
             PrintedOutput::new(file, self.events.redactor().stream(), self.events.redactor().stream(), tell);
         if tell && self.foreign.reader.is_some() {
             printed.stdout.longest = MAX_EVENT;
+        } else if tell && !self.is_native() {
+            printed.words = Some(PrintedWords::default());
         }
         let mut disk = DiskWatch::start(watched.to_vec(), allowance.disk);
         let mut last_sign = Instant::now();
@@ -159,6 +164,18 @@ impl ActiveRun<'_> {
                 last_sign = Instant::now();
             }
             for body in if tell { self.door_news() } else { Vec::new() } {
+                last_sign = Instant::now();
+                match &body {
+                    EventBody::ModelWaiting { reason, .. } => waits = Some(reason.clone()),
+                    EventBody::ModelAnswered { error: None, .. } => waits = None,
+                    _ => {}
+                }
+                self.events.emit(body);
+            }
+            if let Some(body) = if tell { self.door_silence() } else { None } {
+                self.events.emit(body);
+            }
+            for body in if tell { self.network_news() } else { Vec::new() } {
                 last_sign = Instant::now();
                 self.events.emit(body);
             }
@@ -211,7 +228,8 @@ impl ActiveRun<'_> {
             (conversation, ended)
         });
         let heard = self.foreign.reader.take().filter(|_| tell).map(|reader| reader.heard().clone());
-        Ok(AttendedOutput { finished, stopped, waits, thought, heard })
+        let printed = printed.words;
+        Ok(AttendedOutput { finished, stopped, waits, thought, heard, printed })
     }
 
     fn tell(&mut self, lines: Vec<(OutputStream, String)>) {
@@ -283,6 +301,8 @@ pub(super) struct PrintedOutput {
     pub(super) bytes: u64,
     /// Lines that may still be told.
     telling: u64,
+    /// Keeps what is printed on standard output, where that may become an artifact.
+    words: Option<PrintedWords>,
     stdout: OutputHalf,
     stderr: OutputHalf,
 }
@@ -297,7 +317,7 @@ impl PrintedOutput {
     pub(super) fn new(log: File, stdout: RedactStream, stderr: RedactStream, tell: bool) -> Self {
         let half = |redactor| OutputHalf { redactor, line: Vec::new(), longest: MAX_LINE };
         let telling = if tell { MAX_LINES } else { 0 };
-        Self { log, bytes: 0, telling, stdout: half(stdout), stderr: half(stderr) }
+        Self { log, bytes: 0, telling, words: None, stdout: half(stdout), stderr: half(stderr) }
     }
 
     pub(super) fn take(&mut self, stream: OutputStream, bytes: &[u8]) -> Vec<(OutputStream, String)> {
@@ -305,6 +325,9 @@ impl PrintedOutput {
         let half = if stream == OutputStream::Stdout { &mut self.stdout } else { &mut self.stderr };
         let mut clean = Vec::with_capacity(bytes.len());
         half.redactor.push(bytes, &mut clean);
+        if let Some(words) = self.words.as_mut().filter(|_| stream == OutputStream::Stdout) {
+            words.push(&clean);
+        }
         let (lines, counted) = (half.lines(&clean, stream), half.longest == MAX_LINE);
         let _ = self.log.write_all(&clean);
         if counted { self.told(lines) } else { lines }
@@ -328,6 +351,9 @@ impl PrintedOutput {
             let mut clean = Vec::new();
             half.redactor.flush(&mut clean);
             let _ = self.log.write_all(&clean);
+            if let Some(words) = self.words.as_mut().filter(|_| stream == OutputStream::Stdout) {
+                words.push(&clean);
+            }
             all.extend(half.lines(&clean, stream));
             if !half.line.is_empty() {
                 let line = std::mem::take(&mut half.line);

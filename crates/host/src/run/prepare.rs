@@ -70,9 +70,12 @@ impl RunPlan {
         });
         let goal = format!("{}{}", self.spec.goal.description, schemas_in_words(&self.spec));
         let own = self.agent.adapter.prompt.as_deref().unwrap_or_default();
-        let overlay = match self.agent.adapter.events {
-            Some(_) => format!("{}\n\n{}\n\n{own}", PROCESS.trim(), LAST_WORDS.trim()),
-            None => PROCESS.to_owned(),
+        let adapter = &self.agent.adapter;
+        // Who gets the prompt with the command says what it has to say on standard output.
+        let speaks = adapter.events.is_some() || adapter.command.iter().any(|word| word.contains("{prompt}"));
+        let overlay = match speaks {
+            true => format!("{}\n\n{}\n\n{own}", PROCESS.trim(), LAST_WORDS.trim()),
+            false => PROCESS.to_owned(),
         };
         let layers = PromptLayers {
             common: builtin::common_prompt(),

@@ -11,19 +11,24 @@ use holon_core::prompt::MAX_GOAL;
 use holon_core::redact::Redactor;
 use holon_core::scope::PathSet;
 use holon_core::spec::Spec;
+use holon_network::SystemQueries;
 use holon_sandbox::fallback::SandboxChoice;
 use holon_sandbox::snapshot::SnapshotStrategyChoice;
 
 use super::Host;
 use super::foreign;
 use super::out::checked_out;
+use super::permits::{self, GrantSources};
 use crate::adapter::{self, AdapterKind, ResolvedAgent};
 use crate::config;
 use crate::effect;
 use crate::error::HostError;
 use crate::model::ModelRules;
 use crate::modes;
-use crate::plan::{BreakerLimits, PLAN_VERSION, PlannedCassette, PlannedValue, PlannedWork, RunPlan};
+use crate::plan::{
+    BreakerLimits, DayLimits, PLAN_VERSION, PlannedCassette, PlannedPermit, PlannedValue, PlannedWork,
+    RunPlan,
+};
 use crate::request::RunRequest;
 use crate::servers;
 use crate::spec_source::{NamedPath, SourcedSpec};
@@ -62,7 +67,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
     warnings.extend(catalog.refused().iter().map(|(file, e)| format!("{file} is ignored: {e}")));
     let mode =
         request.mode.clone().or_else(|| spec.constraints.mode.clone()).unwrap_or_else(|| "execute".into());
-    let profile = narrow(catalog.resolve(&mode)?, request, &spec)?;
+    let mut profile = narrow(catalog.resolve(&mode)?, request, &spec)?;
     let mode_prompt = modes::prompt_text(&profile)?;
 
     let agent_name = request.agent.as_deref().or(spec.agent.name.as_deref());
@@ -91,6 +96,17 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
     warnings.extend(configured.warnings.iter().map(ToString::to_string));
     warnings.extend(config::former_mode(&configured, &mode)?);
     warnings.extend(config::unknown_modes(&configured, &catalog));
+    let granted = permits::grant(
+        &mut profile,
+        &GrantSources {
+            request,
+            configured: &configured,
+            workspace: &workspace,
+            sandbox,
+            queries: &SystemQueries::default(),
+        },
+    )?;
+    warnings.extend(granted.warnings);
     // Logs that the user wants in the workspace grow while agents look at it.
     let logs = configured.text("artifacts.logs_dir");
     let out = request.out.as_deref().map(|out| checked_out(out, &workspace)).transpose()?;
@@ -142,12 +158,15 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
             failures: configured.number("breaker.failures"),
             cool_down_seconds: configured.number("breaker.cool_down_seconds"),
         },
+        day: DayLimits::of(&configured),
         writes_allowed: request.allow_writes,
         part: request.part,
         money_limit: request.max_cost_usd.or(spec.constraints.max_cost_usd),
         models,
         servers: wanted.servers,
         sources: Vec::new(),
+        permits: granted.permits,
+        arrivals: granted.arrivals,
         model: request.model.clone().or_else(|| spec.agent.model.clone()),
         provider: request.provider.clone(),
         replay: request.replay.as_deref().map(PlannedCassette::look).transpose()?,
@@ -423,8 +442,16 @@ fn sources(plan: &RunPlan, request: &RunRequest) -> Vec<PlannedValue> {
         rows.push(row("report", glob.clone(), from.into()));
     }
     rows.extend(plan.profile.rows().into_iter().map(|r| row(&r.key, r.value, r.origin.to_string())));
+    rows.extend(plan.permits.iter().map(permit_row));
     rows.extend(asked_rows(plan, request));
     rows
+}
+
+/// A permit, for a client with the hosts that it stands for.
+fn permit_row(permit: &PlannedPermit) -> PlannedValue {
+    let hosts =
+        if permit.hosts.is_empty() { String::new() } else { format!(": {}", permit.hosts.join(", ")) };
+    row("permit", format!("{}{hosts}", permit.rule), permit.granted_by.clone())
 }
 
 /// What was asked for besides, each with its flag.

@@ -96,6 +96,7 @@ impl ActiveRun<'_> {
         clean(redactor, &mut manifest.error);
         let metadata = &mut manifest.metadata;
         clean(redactor, &mut metadata.warnings);
+        clean(redactor, &mut metadata.network);
         clean(redactor, &mut metadata.verification);
         clean(redactor, &mut metadata.supervisor);
         if let Some(snapshot) = &mut metadata.snapshot {

@@ -177,7 +177,7 @@ impl ActiveRun<'_> {
             owner: identity.owner(),
             wanted: &wanted,
             workspace_writable: snapshot.access().writable(),
-            offline: self.plan.profile.network != holon_core::mode::NetworkReach::Host,
+            offline: self.plan.profile.network < holon_core::mode::NetworkReach::Permit,
             overlays,
         })
         .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })
@@ -189,6 +189,7 @@ impl ActiveRun<'_> {
             let _ = stage.snapshot.store(&self.folder.layers());
         }
         let base = stage.snapshot.base().clone();
+        tracing::info!(strategy = stage.snapshot.strategy().label(), commit = ?base.commit, "has a snapshot");
         let info = holon_core::manifest::SnapshotInfo {
             strategy: stage.snapshot.strategy().label().to_owned(),
             base_commit: base.commit,

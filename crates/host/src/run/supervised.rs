@@ -8,7 +8,7 @@ use holon_agent::{AgentConversation, SupervisionSession, TurnLimits, TurnSetting
 use holon_core::artifact::plan::PlanDocument as PlanFile;
 use holon_core::outcome::RunOutcome;
 use holon_core::policy::{CallSurface, ProposedCall, ToolCallGate, ToolVerdict as Allowed};
-use holon_model::Prices;
+use holon_model::{Prices, TokenUsage};
 use holon_supervisor::event::{CheckCommand, SupervisorSetup};
 use holon_supervisor::{SupervisorConfig, SupervisorState};
 
@@ -112,7 +112,8 @@ impl ActiveRun<'_> {
         conversation: &mut AgentConversation,
     ) -> SupervisionSession {
         let (supervision, before) = checkpoint.resume();
-        *conversation = before;
+        // What the run before used is in its own manifest.
+        *conversation = AgentConversation { usage: TokenUsage::default(), ..before };
         supervision
     }
 

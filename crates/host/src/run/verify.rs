@@ -16,6 +16,7 @@ use holon_sandbox::isolation::PayloadEnding;
 
 use super::ActiveRun;
 use super::collect::CollectedResult;
+use super::final_message::LastWords;
 use super::native_run_result;
 use super::output::PayloadStopCause;
 use super::snapshot::RunStage;
@@ -50,8 +51,9 @@ impl ActiveRun<'_> {
         }
         self.note_question(stage, claim.as_ref(), &mut verdict);
         self.judge_changes(found, &mut verdict);
-        if let Some(heard) = stage.last.as_ref().and_then(|last| last.heard.clone()).filter(|_| ended_well) {
-            self.lend_words(&heard, stage)?;
+        let last = stage.last.as_ref().filter(|_| ended_well);
+        if let Some(words) = last.and_then(|last| LastWords::of(last, verdict.asks_person)) {
+            self.lend_words(&words, stage)?;
         }
         if let Some(report) = self.foreign.over.report.clone() {
             self.lend("summary.md", report.into_bytes(), stage)?;
@@ -164,7 +166,7 @@ impl ActiveRun<'_> {
         if let Some(heard) = &last.heard {
             let version = &mut self.manifest.metadata.agent.version;
             *version = version.take().or_else(|| heard.version.clone());
-            return self.judge_heard(heard, last.finished.ending, claim, verdict);
+            return self.judge_heard(heard, last.finished.ending, stage, claim, verdict);
         }
         if let Some((_, ended)) = &last.thought {
             if ended.reason == TurnEndReason::Cancelled && self.cut_on_tape() {
@@ -193,9 +195,14 @@ impl ActiveRun<'_> {
             }
             PayloadEnding::Code(0) => true,
             PayloadEnding::Code(code) => {
-                let error =
-                    ErrorInfo::new("agent_failed", format!("the agent exited with code {code}{}", said()));
-                verdict.worsen(RunOutcome::Failure, error.with_hint("its output is in evidence/agent.log"));
+                let error = match self.end_trouble(stage, code) {
+                    Some(trouble) => ErrorInfo::new("agent_failed", trouble.message).with_hint(trouble.hint),
+                    None => {
+                        ErrorInfo::new("agent_failed", format!("the agent exited with code {code}{}", said()))
+                            .with_hint("its output is in evidence/agent.log")
+                    }
+                };
+                verdict.worsen(RunOutcome::Failure, error);
                 false
             }
             PayloadEnding::Signal(signal) => {

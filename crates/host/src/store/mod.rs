@@ -11,11 +11,15 @@
 //!     layers/       the snapshot, the private home and what the agent leaves in /holon/output; removed at the end
 //! ```
 
+mod costs;
+mod day;
 mod files;
 mod folder;
 mod index;
 mod out;
 
+pub use costs::past_costs;
+pub use day::{DaySpending, usage_so_far};
 pub use files::{copy_tree, write_atomic, write_durable};
 pub use folder::{RunFolder, RunRecord};
 pub use index::{RunStore, RunsGcReport, StoredRunSummary};

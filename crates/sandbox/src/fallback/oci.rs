@@ -19,8 +19,7 @@ use super::staged::ENV_FILE;
 use crate::backend::{RunningPayload, SandboxBackend};
 use crate::isolation::bare::BareCommand;
 use crate::isolation::{
-    DetachedNetns, LaunchRefusal, LaunchStep, Launcher, PayloadEnding, PayloadNetwork, SandboxEnforcement,
-    SandboxJob,
+    DetachedNetns, LaunchRefusal, LaunchStep, Launcher, PayloadEnding, SandboxEnforcement, SandboxJob,
 };
 
 /// What to do where a container can have no door to a model.
@@ -106,7 +105,7 @@ impl OciSandbox {
             None => builder.tempdir(),
         }
         .map_err(staging)?;
-        let wanted = job.network == PayloadNetwork::Gateway;
+        let wanted = job.network.has_gateway();
         let apart = if wanted { Some(self.network_apart(stage.path())?) } else { None };
         let arguments = self.arguments(job, stage.path(), apart.as_ref())?;
         arguments.stage(stage.path()).map_err(staging)?;

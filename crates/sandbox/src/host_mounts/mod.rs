@@ -74,6 +74,8 @@ pub struct HostMounts {
     pub mounts: Vec<Mount>,
     /// Variables to set.
     pub env: Vec<(String, String)>,
+    /// Variables by which tools know that there is no network, for what has none in a run that has one.
+    pub env_offline: Vec<(String, String)>,
     /// Entries for PATH, in order, to go before those of the system.
     pub path: Vec<PathBuf>,
     /// What was left out and why, for a person to read.
@@ -143,6 +145,10 @@ pub fn find(request: &HostMountRequest<'_>) -> Result<HostMounts, HostMountError
         ];
         for (variables, _) in conditional.iter().filter(|(_, holds)| *holds) {
             plan.out.env.extend(variables.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        if !request.offline {
+            let told = toolchain.env_offline.iter().map(|(name, value)| (name.clone(), value.clone()));
+            plan.out.env_offline.extend(told);
         }
         plan.out.toolchains.push(toolchain.name.clone());
     }

@@ -1,8 +1,9 @@
-//! A network for a container of someone else's making: nothing but loopback, and a listener of the host's on it.
+//! A network for a container of someone else's making: nothing but loopback, and listeners of the host's on it.
 //!
 //! Root makes it itself. An ordinary user's engine lives in a user namespace of its own, and only a network that was made
 //! in there can be joined from there: so the engine starts this binary inside, which makes one and keeps it.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::job::GATEWAY_PORT;
+use super::job::PayloadNetwork;
 use super::{sys, wire};
 
 /// The name this binary is started under to keep a network.
@@ -24,11 +25,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Enough of what an engine says when it cannot.
 const MAX_WORDS: u64 = 4 << 10;
 
-/// A network namespace with a listener in it; it lasts as long as this, or whoever has joined it.
+/// A network namespace with listeners in it; it lasts as long as this, or whoever has joined it.
 #[derive(Debug)]
 pub(crate) struct DetachedNetns {
     namespace: NetnsHandle,
-    listener: Option<TcpListener>,
+    listeners: VecDeque<TcpListener>,
 }
 
 #[derive(Debug)]
@@ -60,9 +61,9 @@ impl DetachedNetns {
     pub(crate) fn new() -> io::Result<Self> {
         // A thread can leave its network alone, and takes nobody along.
         let made = std::thread::spawn(|| {
-            let listener = leave()?;
+            let listeners = leave()?.into();
             let namespace = NetnsHandle::Own(File::open("/proc/thread-self/ns/net")?);
-            Ok(Self { namespace, listener: Some(listener) })
+            Ok(Self { namespace, listeners })
         });
         made.join().unwrap_or_else(|_| Err(io::Error::other("the thread that makes a network died")))
     }
@@ -90,12 +91,13 @@ impl DetachedNetns {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()?;
-        let told = wire::receive::<u32>(&ours).and_then(|pid| Ok((pid, wire::take_fds(&ours, 1)?)));
+        let told =
+            wire::receive::<u32>(&ours).and_then(|pid| Ok((pid, wire::take_fds(&ours, ports().len())?)));
         match told {
             Ok((pid, fds)) => {
-                let listener = fds.into_iter().next().map(TcpListener::from);
+                let listeners = fds.into_iter().map(TcpListener::from).collect();
                 let keeper = NetnsHolder { pid, child, socket: Some(ours) };
-                Ok(Self { namespace: NetnsHandle::Kept(keeper), listener })
+                Ok(Self { namespace: NetnsHandle::Kept(keeper), listeners })
             }
             Err(error) => {
                 drop(ours);
@@ -118,17 +120,22 @@ impl DetachedNetns {
         }
     }
 
-    /// The listener; once.
+    /// The next listener, that for a gateway first; each once.
     pub(crate) fn take_listener(&mut self) -> Option<TcpListener> {
-        self.listener.take()
+        self.listeners.pop_front()
     }
 }
 
+/// Where it is listened. The network is made before it is known what it is for: a listener nobody serves is dropped.
+fn ports() -> &'static [u16] {
+    PayloadNetwork::Permit.ports()
+}
+
 /// Leaves the network for a new one with nothing but loopback, and listens there.
-fn leave() -> io::Result<TcpListener> {
+fn leave() -> io::Result<Vec<TcpListener>> {
     sys::leave_network()?;
     sys::loopback_up()?;
-    TcpListener::bind((Ipv4Addr::LOCALHOST, GATEWAY_PORT))
+    ports().iter().map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port))).collect()
 }
 
 /// Whether this process was started to keep a network.
@@ -136,12 +143,14 @@ pub(super) fn is_keeper(name: &OsString) -> bool {
     Path::new(name).file_name().is_some_and(|name| name == KEEPER_NAME)
 }
 
-/// Makes a network, hands its listener over, and keeps it until the host lets go.
+/// Makes a network, hands its listeners over, and keeps it until the host lets go.
 pub(super) fn keep(socket: &UnixStream) -> io::Result<()> {
-    let listener = leave()?;
+    let listeners = leave()?;
     wire::give(socket, &std::process::id())?;
-    wire::give_fds(socket, &[listener.as_fd()])?;
-    drop(listener);
+    let handles: Vec<_> = listeners.iter().map(AsFd::as_fd).collect();
+    wire::give_fds(socket, &handles)?;
+    drop(handles);
+    drop(listeners);
     let mut socket = socket;
     socket.read(&mut [0]).map(|_| ())
 }

@@ -15,7 +15,7 @@ use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 use super::cgroup::Cgroup;
 use super::enforcement::SandboxEnforcement;
 use super::identity::PayloadIdentity;
-use super::job::{BaseMounts, GATEWAY_PORT, PayloadNetwork, PayloadStreams, SandboxJob};
+use super::job::{BaseMounts, PayloadStreams, SandboxJob};
 use super::root::PrivateRoot;
 use super::step::{LaunchRefusal, LaunchStep};
 use super::view::{DetachedMount, DetachedMounts};
@@ -80,8 +80,9 @@ fn build(
     if ground.network.is_private() {
         sys::loopback_up().map_err(|e| LaunchRefusal::new(LaunchStep::Loopback, e, ""))?;
     }
-    if ground.network == PayloadNetwork::Gateway {
-        hand_out_listener(socket).map_err(|e| LaunchRefusal::new(LaunchStep::Loopback, e, "gateway"))?;
+    for port in ground.network.ports() {
+        hand_out_listener(socket, *port)
+            .map_err(|e| LaunchRefusal::new(LaunchStep::Loopback, e, "a listener of the host"))?;
     }
     rustix::system::sethostname(b"holon")
         .map_err(|e| LaunchRefusal::new(LaunchStep::Root, e, "host name"))?;
@@ -211,8 +212,8 @@ fn lock_mounts(identity: &PayloadIdentity) -> Result<(), LaunchRefusal> {
 }
 
 /// A socket belongs to the namespace it was made in, whoever holds it: the host answers what the payload sends here.
-fn hand_out_listener(socket: &UnixStream) -> std::io::Result<()> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, GATEWAY_PORT))?;
+fn hand_out_listener(socket: &UnixStream, port: u16) -> std::io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
     wire::give_fds(socket, &[listener.as_fd()])
 }
 

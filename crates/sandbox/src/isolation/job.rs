@@ -100,6 +100,8 @@ pub enum PayloadNetwork {
     None,
     /// The same, and a listener at [`GATEWAY_PORT`] of its loopback that the host answers.
     Gateway,
+    /// The same, and a second listener at [`PROXY_PORT`], behind which the host judges what is asked for.
+    Permit,
     /// The host's network.
     Host,
 }
@@ -109,10 +111,26 @@ impl PayloadNetwork {
     pub fn is_private(self) -> bool {
         self != Self::Host
     }
+
+    /// Whether the host has a listener for a gateway in it.
+    pub fn has_gateway(self) -> bool {
+        self.ports().contains(&GATEWAY_PORT)
+    }
+
+    /// The ports of its loopback at which the host answers, in the order in which their listeners are handed out.
+    pub(super) fn ports(self) -> &'static [u16] {
+        match self {
+            Self::None | Self::Host => &[],
+            Self::Gateway => &[GATEWAY_PORT],
+            Self::Permit => &[GATEWAY_PORT, PROXY_PORT],
+        }
+    }
 }
 
 /// Where the payload finds the host's listener; the namespace is the run's own, so the number is always free.
 pub const GATEWAY_PORT: u16 = 8001;
+/// Where it finds the proxy of a network by permit.
+pub const PROXY_PORT: u16 = 8002;
 
 /// What a payload's standard streams are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -25,7 +25,9 @@ pub(crate) use confine::seccomp_bytes;
 pub(crate) use detached_netns::DetachedNetns;
 pub use enforcement::SandboxEnforcement;
 pub use identity::PayloadIdentity;
-pub use job::{BaseMounts, GATEWAY_PORT, PayloadLimits, PayloadNetwork, PayloadStreams, SandboxJob};
+pub use job::{
+    BaseMounts, GATEWAY_PORT, PROXY_PORT, PayloadLimits, PayloadNetwork, PayloadStreams, SandboxJob,
+};
 pub use launcher::become_launcher_if_asked;
 pub(crate) use root::{PROC_HIDDEN, PROC_READ_ONLY};
 pub use spawn::{FinishedPayload, Launcher, PayloadEnding, SandboxedProcess, WarmLauncher};

@@ -1,5 +1,6 @@
 //! The host's side of a launch.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener};
 use std::os::fd::OwnedFd;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::bare::BareCommand;
 use super::enforcement::SandboxEnforcement;
-use super::job::{BaseMounts, PayloadLimits, PayloadNetwork, PayloadStreams, SandboxJob};
+use super::job::{BaseMounts, PayloadLimits, PayloadStreams, SandboxJob};
 use super::launcher::LAUNCHER_NAME;
 use super::step::{LaunchRefusal, LaunchStep};
 use super::wire::{self, InitMessage, LauncherPrelude, TERMINATE};
@@ -112,7 +113,7 @@ impl Launcher {
             launcher: Some(child),
             held: SandboxEnforcement::default(),
             channel,
-            listener: None,
+            listeners: VecDeque::new(),
             stdout,
             stderr,
             ending: None,
@@ -147,7 +148,7 @@ impl WarmLauncher {
         let rest = SandboxJob { mounts: job.mounts[self.ground.mounts.len()..].to_vec(), ..job.clone() };
         // A launcher that gave up already does not read the job, but has said why.
         let given = wire::give(&running.socket, &rest);
-        if job.network == PayloadNetwork::Gateway {
+        for _ in job.network.ports() {
             running.await_listener()?;
         }
         running.await_ready()?;
@@ -164,7 +165,7 @@ pub struct SandboxedProcess {
     launcher: Option<Child>,
     held: SandboxEnforcement,
     channel: Option<UnixStream>,
-    listener: Option<TcpListener>,
+    listeners: VecDeque<TcpListener>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     ending: Option<PayloadEnding>,
@@ -187,9 +188,10 @@ impl SandboxedProcess {
         self.channel.take()
     }
 
-    /// The listener inside the payload's network, if the job asked for a gateway; once.
+    /// The next listener inside the payload's network, if the job asked for one: that for a gateway first, then that for a
+    /// proxy; each once.
     pub fn take_listener(&mut self) -> Option<TcpListener> {
-        self.listener.take()
+        self.listeners.pop_front()
     }
 
     /// Waits at most `limit` for the payload to end; `None` if it has not. An exec that failed is an error.
@@ -263,13 +265,13 @@ impl SandboxedProcess {
 
     /// The listener comes before the first message, or a refusal instead of it.
     fn await_listener(&mut self) -> Result<(), LaunchRefusal> {
-        let refuse = |e: io::Error| LaunchRefusal::new(LaunchStep::Loopback, e, "gateway");
+        let refuse = |e: io::Error| LaunchRefusal::new(LaunchStep::Loopback, e, "a listener of the host");
         let deadline = Instant::now() + SETUP_LIMIT;
         if !readable(&self.socket, deadline) {
             return Err(refuse(io::ErrorKind::TimedOut.into()));
         }
         match wire::take_fd_or_byte(&self.socket).map_err(refuse)? {
-            Ok(fd) => self.listener = Some(fd.into()),
+            Ok(fd) => self.listeners.push_back(fd.into()),
             Err(first) => {
                 let mut line = vec![first];
                 self.messages.read_until(b'\n', &mut line).map_err(refuse)?;

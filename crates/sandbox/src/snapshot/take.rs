@@ -42,6 +42,7 @@ pub fn take(request: &SnapshotRequest<'_>) -> Result<WorkspaceSnapshot, Snapshot
         fs::canonicalize(request.workspace).map_err(SnapshotError::unreadable(request.workspace))?;
     let base = OpenTree::open(&workspace).map_err(SnapshotError::unreadable(&workspace))?;
     let dir = request.run_dir.join("snapshot");
+    tracing::debug!(workspace = %workspace.display(), to = %dir.display(), "takes a snapshot");
     fs::create_dir(&dir).map_err(SnapshotError::io("create", &dir))?;
     prepare(request, workspace, &base, &dir).inspect_err(|_| {
         let _ = remove_tree(&dir);

@@ -10,6 +10,7 @@ mod modes;
 mod run_events;
 mod run_evidence;
 mod run_files;
+mod run_tasks;
 mod runs;
 mod session;
 mod shapes;
@@ -66,6 +67,7 @@ fn described() -> OpenApiRouter<Arc<AppState>> {
         .routes(routes!(run_events::events))
         .routes(routes!(runs::gate))
         .routes(routes!(runs::stop))
+        .routes(routes!(run_tasks::say))
         .routes(routes!(modes::list))
         .routes(routes!(audit::list))
         .routes(routes!(audit::verify))

@@ -26,6 +26,7 @@ impl Sqlite {
     /// is older.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let sqlite = Self { folder: folder.to_owned() };
+        tracing::debug!(folder = %folder.display(), "opens the database");
         migrate::run(&mut sqlite.raw()?)?;
         Ok(sqlite)
     }

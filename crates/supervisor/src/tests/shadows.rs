@@ -68,18 +68,31 @@ fn a_shadow_is_not_disturbed_by_calls_it_would_have_blocked() {
     assert!(shadow.state().stopped().is_some());
     // What a call did that it would have blocked counts: the run went on with it.
     let mut scene = SupervisedScene::new(SupervisorLevel::Off, "Fix src/parse.rs");
-    for _ in 0..6 {
-        scene.round(|scene| {
-            scene.exec("./run", Some("error: no such option"));
-        });
-    }
-    scene.start();
-    let (_, call) = scene.propose(holon_core::policy::ToolClass::Exec, "./run");
-    scene.feed(crate::scene::write(&call, "src/parse.rs", "1", "2"));
     let mut shadow = crate::shadow::Shadow::new(SupervisorConfig::default());
-    let told: Vec<_> = scene.events.iter().flat_map(|event| shadow.observe(event)).collect();
-    assert!(told.iter().any(|record| record.payload["verdict"] == "block"), "{told:#?}");
-    assert!(shadow.state().known().round.fresh);
+    let mut seen = 0;
+    let mut look = |scene: &SupervisedScene| {
+        let told: Vec<_> = scene.events[seen..].iter().flat_map(|event| shadow.observe(event)).collect();
+        seen = scene.events.len();
+        (told.iter().any(|record| record.payload["verdict"] == "block"), shadow.state().known().round.fresh)
+    };
+    let blocked = (0..20).find_map(|_| {
+        scene.start();
+        let (_, call) = scene.propose(holon_core::policy::ToolClass::Exec, "./run");
+        if look(&scene).0 {
+            return Some(call);
+        }
+        let mut done = crate::scene::finished(&call, false, crate::event::ProvenEffects::default());
+        done.exit = Some(1);
+        done.error = Some("error: no such option".to_owned());
+        done.result = Some(crate::result_digest("error: no such option", true));
+        scene.feed(crate::event::SupervisorFact::ToolFinished(done));
+        scene.end();
+        None
+    });
+    let call = blocked.expect("a call that it would have blocked");
+    assert!(!look(&scene).1);
+    scene.feed(crate::scene::write(&call, "src/parse.rs", "1", "2"));
+    assert!(look(&scene).1);
 }
 
 fn recording(events: &[SupervisorEvent]) -> String {

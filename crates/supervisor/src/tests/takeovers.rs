@@ -307,6 +307,28 @@ fn a_model_that_follows_gets_the_lead_back() {
 }
 
 #[test]
+fn a_plan_that_is_not_done_binds_no_longer_once_the_lead_is_handed_back() {
+    let mut scene = scene();
+    let failing = ["one", "two", "three"];
+    let taken = until_takeover(&mut scene, 20, |scene, _| {
+        scene.check(&failing);
+    });
+    assert!(taken.is_some());
+    scene.round(|scene| {
+        scene.write("src/a.rs");
+        scene.check(&failing[1..]);
+    });
+    for at in 0..3 {
+        scene.round(|scene| {
+            scene.read(&format!("new/{at}.rs"));
+        });
+    }
+    assert_eq!(scene.phase(), TakeoverPhase::Cooldown, "{:#?}", reasons(&scene));
+    assert!(scene.state.graph().unwrap().progress() < 100, "there is something left of the plan");
+    assert!(scene.logged(TimelineKind::TaskGraphUpdate, "graph:paused"), "{:#?}", reasons(&scene));
+}
+
+#[test]
 fn a_model_that_does_not_follow_is_stopped_within_its_budget() {
     for (level, most) in [(SupervisorLevel::Adaptive, 8), (SupervisorLevel::Strict, 6)] {
         let mut scene = SupervisedScene::new(level, GOAL);

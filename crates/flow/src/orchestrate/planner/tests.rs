@@ -6,7 +6,9 @@ use holon_core::ids::RunId;
 use holon_core::manifest::EthicsOverride;
 use proptest::prelude::*;
 
+mod money;
 mod replanning;
+mod words;
 
 use super::*;
 use crate::orchestrate::graph::tests::task;
@@ -23,6 +25,7 @@ fn state(graph: OrchestrationGraph) -> OrchestrationState {
         max_cost_usd: None,
         max_ms: 1000,
         spent_usd: 0.0,
+        estimate: None,
         elapsed_ms: 0,
         children: 0,
         planned: None,
@@ -35,6 +38,7 @@ fn state(graph: OrchestrationGraph) -> OrchestrationState {
         ethics_override: None,
         overruled: false,
         messages: Vec::new(),
+        last_word: None,
         ended: None,
         sealed: false,
     };
@@ -72,6 +76,8 @@ fn begin(state: &mut OrchestrationState, start: ChildStart) {
         folder: None,
         request: String::new(),
         end: None,
+        joined: None,
+        killed_cost_usd: None,
     };
     apply(state, OrchestrationEvent::Begun { node: start.node, attempt });
 }
@@ -105,6 +111,7 @@ fn play_planned(
 ) -> (OrchestrationEnd, Vec<ChildStart>) {
     let mut begun = Vec::new();
     for _ in 0..200 {
+        word::settle(state);
         match next(state, 0) {
             OrchestrationAction::Replan { node } => {
                 apply(state, OrchestrationEvent::Replanning { node });

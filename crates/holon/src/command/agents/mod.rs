@@ -1,5 +1,6 @@
-//! `holon agents`: which agents can be named, and whether each works here.
+//! `holon agents`: which agents can be named, whether each works here, and how another is added.
 
+mod add;
 mod check;
 mod list;
 
@@ -8,11 +9,14 @@ use clap::Subcommand;
 use crate::CommandExit;
 use crate::session::Session;
 
-/// See which agents there are, and try them behind the walls
+/// See which agents there are, add others, and try them behind the walls
 #[derive(Debug, Subcommand)]
-#[command(after_help = "Examples:\n  holon agents list\n  holon agents check claude-code")]
+#[command(
+    after_help = "Examples:\n  holon agents list\n  holon agents add npm:@kilocode/cli\n  holon agents check claude-code"
+)]
 pub(crate) enum AgentsCommand {
     List(list::AgentsListArgs),
+    Add(add::AgentsAddArgs),
     Check(check::AgentsCheckArgs),
 }
 
@@ -20,6 +24,7 @@ pub(crate) enum AgentsCommand {
 pub(crate) fn dispatch(command: AgentsCommand, session: &Session) -> CommandExit {
     match command {
         AgentsCommand::List(args) => list::run(&args, session),
+        AgentsCommand::Add(args) => add::run(&args, session),
         AgentsCommand::Check(args) => check::run(&args, session),
     }
 }

@@ -69,7 +69,7 @@ fn named(files: &[PathBuf], args: &FlowsCheckArgs, session: &Session) -> Result<
     let known = modes::catalog(&session.places()?, Some(&workspace))?;
     let mut catalog = FlowCatalog::builtin()?;
     for path in files {
-        let text = modes::read_named(path, "FILE")?;
+        let text = modes::read_named_file(path, "FILE")?;
         // What is wrong is remembered by the catalogue.
         let _ = catalog.add(ModeSource::Project, &path.to_string_lossy(), &text, &known);
     }

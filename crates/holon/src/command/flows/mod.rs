@@ -38,6 +38,9 @@ Examples:
   holon flows show polish                      its steps
   holon run --mode polish --goal \"…\"           carry it out";
 
+/// How many wrong files are told where they are not what was asked for.
+const WARNINGS: usize = 10;
+
 /// List, show and check flows: modes of several steps
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
@@ -65,12 +68,18 @@ impl FlowsWorkspaceArgs {
 
 /// Warns of each file that cannot be used.
 pub(crate) fn warn_of_refused(catalog: &FlowCatalog, session: &Session) {
-    for (_, error) in catalog.refused() {
+    for (_, error) in catalog.refused().iter().take(WARNINGS) {
         session.terminal.say(&format!(
             "warning: {}; {}",
             visible(&error.to_string()),
             visible(&error.remedy)
         ));
+    }
+    let more = catalog.refused().len().saturating_sub(WARNINGS);
+    if more > 0 {
+        session
+            .terminal
+            .say(&format!("warning: {more} more flow files are wrong; `holon flows check` names all"));
     }
 }
 

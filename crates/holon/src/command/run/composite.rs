@@ -10,8 +10,10 @@ use std::sync::Arc;
 use holon_core::event::{EventBody, EventSink, RunEvent};
 use holon_core::spec;
 use holon_flow::gate::UnattendedGates;
-use holon_flow::{Conductor, FlowCatalog, FlowDefinition, FlowError, FlowOrder, GateMode, Gatekeeper};
-use holon_host::{FinishedRun, ModelCancel, RunRequest};
+use holon_flow::{
+    Conductor, FlowCatalog, FlowDefinition, FlowError, FlowOrder, GateMode, Gatekeeper, RaisedLimits,
+};
+use holon_host::{FinishedRun, ModelCancel, RunRequest, modes};
 use serde_json::{Value, json};
 
 use super::flags::GateFlag;
@@ -70,6 +72,7 @@ pub(super) fn asked_for(
     session: &Session,
 ) -> Result<(Option<FlowDefinition>, Vec<String>), CliFailure> {
     let mode = mode_of(args);
+    let mode_name = mode.clone();
     let catalog = match mode {
         Some(_) => FlowCatalog::of(&session.places()?, Some(&workspace_of(args, &current_folder()?)))?,
         None => FlowCatalog::builtin()?,
@@ -79,7 +82,14 @@ pub(super) fn asked_for(
         Some(mode) => catalog.find(&mode).map_err(FlowError::from)?.cloned(),
         None => None,
     };
-    if found.is_none() && args.gate.is_some() {
+    // What is no mode at all is said first, by whoever resolves it.
+    let known = match &mode_name {
+        Some(name) => modes::catalog(&session.places()?, Some(&workspace_of(args, &current_folder()?)))?
+            .canonical(name)
+            .is_some(),
+        None => true,
+    };
+    if found.is_none() && args.gate.is_some() && known {
         return Err(CliFailure::user(
             "--gate is for modes of several steps",
             format!("these are: {}", names.join(", ")),
@@ -130,6 +140,15 @@ pub(super) fn resume(name: &str, args: &RunArgs, session: &Session) -> CommandEx
         super::report(&finished, args.json, session)?;
         super::conclude(&finished, args.publish.clone(), args.json, session)
     })
+}
+
+/// Limits that are given with --resume.
+pub(super) fn raised(args: &RunArgs) -> RaisedLimits {
+    let (cost_usd, timeout, rounds) = args.limits();
+    if args.resume.is_none() {
+        return RaisedLimits::default();
+    }
+    RaisedLimits { cost_usd, timeout, rounds }
 }
 
 /// What was asked when an orchestration was started, with what this command adds.
@@ -193,6 +212,7 @@ struct FlowShowOptions {
     gates: GateMode,
     json: bool,
     quiet: bool,
+    raised: RaisedLimits,
 }
 
 impl FlowShowOptions {
@@ -212,7 +232,7 @@ impl FlowShowOptions {
             (None, _) if person => GateMode::Ask,
             (None, _) => GateMode::Stop,
         };
-        Ok(Self { gates, json: args.json, quiet: args.quiet })
+        Ok(Self { gates, json: args.json, quiet: args.quiet, raised: raised(args) })
     }
 
     fn go(
@@ -224,13 +244,21 @@ impl FlowShowOptions {
     ) -> Result<FinishedRun, CliFailure> {
         let terminal = &session.terminal;
         let cancel: ModelCancel = stop::on_signals()?;
+        let raised = self.raised;
         let mut view = FlowEventView { terminal, json: self.json, quiet: self.quiet, progress: None };
         let mut nobody = UnattendedGates;
         let mut person = TerminalGatekeeper { terminal, cancel: &cancel };
         let gatekeeper: &mut dyn Gatekeeper =
             if self.gates == GateMode::Ask { &mut person } else { &mut nobody };
-        let order =
-            FlowOrder { request, base, gates: self.gates, gatekeeper, sink: &mut view, cancel: &cancel };
+        let order = FlowOrder {
+            request,
+            base,
+            raised,
+            gates: self.gates,
+            gatekeeper,
+            sink: &mut view,
+            cancel: &cancel,
+        };
         let finished = work(order);
         drop(view);
         finished.map_err(CliFailure::from)

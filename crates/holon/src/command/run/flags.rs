@@ -7,6 +7,7 @@ use holon_core::HumanDuration;
 use holon_core::mode::NetworkReach;
 use holon_core::spec::SpecSupervision;
 use holon_host::RunRequest;
+use holon_network::PermitRule;
 use holon_sandbox::fallback::SandboxChoice;
 use holon_sandbox::snapshot::SnapshotStrategyChoice;
 
@@ -109,6 +110,10 @@ pub(crate) struct RunArgs {
     /// What the agent can reach; read-only modes refuse the host's network
     #[arg(long, value_name = "KIND", help_heading = "Sandbox")]
     network: Option<NetworkFlag>,
+    /// Let it reach a host (HOST[:PORT], *.HOST) or what a client is configured for (npm, pip, cargo, …; `holon network show`),
+    /// through a proxy that writes everything down (can be given again)
+    #[arg(long, value_name = "HOST|CLIENT", value_parser = permit, conflicts_with = "network", help_heading = "Sandbox")]
+    allow_net: Vec<String>,
     /// Let a mode that throws its changes away (debug) deliver them as a patch
     #[arg(long, help_heading = "Sandbox")]
     allow_writes: bool,
@@ -157,8 +162,8 @@ pub(crate) struct RunArgs {
         value_name = "RUN",
         conflicts_with_all = [
             "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
-            "agent_args", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_writes", "snapshot", "verify",
-            "supervisor", "shadow", "timeout", "idle_timeout", "max_output", "max_rounds", "max_cost", "check", "check_report", "no_auto_checks",
+            "agent_args", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_net", "allow_writes", "snapshot", "verify",
+            "supervisor", "shadow", "idle_timeout", "max_output", "check", "check_report", "no_auto_checks",
             "tests_may_change", "allow_sensitive", "keep", "dry_run",
         ],
         help_heading = "Flows"
@@ -304,6 +309,8 @@ pub(super) enum GateFlag {
 enum NetworkFlag {
     /// Nothing
     None,
+    /// The model alone, whatever the configuration permits
+    Model,
     /// The host's network; recorded in the manifest
     Host,
 }
@@ -343,12 +350,24 @@ fn megabytes(text: &str) -> Result<u64, String> {
     size.filter(|n| (1..=1 << 20).contains(n)).ok_or_else(wrong)
 }
 
+/// Something that can be permitted; what it stands for is worked out later.
+fn permit(text: &str) -> Result<String, String> {
+    PermitRule::parse(text).map(|rule| rule.to_string()).map_err(|error| error.to_string())
+}
+
 /// An amount of money that is a number and not negative.
 fn dollars(text: &str) -> Result<f64, String> {
     let amount = text.strip_prefix('$').unwrap_or(text).parse::<f64>().ok();
     amount
         .filter(|amount| amount.is_finite() && *amount >= 0.0)
         .ok_or_else(|| format!("`{text}` is not an amount; write it like 2 or 0.50"))
+}
+
+impl RunArgs {
+    /// Money, time and rounds, as far as they are given.
+    pub(super) fn limits(&self) -> (Option<f64>, Option<HumanDuration>, Option<u64>) {
+        (self.max_cost, self.timeout, self.max_rounds)
+    }
 }
 
 impl From<RunArgs> for RunRequest {
@@ -385,8 +404,10 @@ impl From<RunArgs> for RunRequest {
             accept_no_isolation: args.i_accept_no_isolation,
             network: args.network.map(|reach| match reach {
                 NetworkFlag::None => NetworkReach::None,
+                NetworkFlag::Model => NetworkReach::Gateway,
                 NetworkFlag::Host => NetworkReach::Host,
             }),
+            allow_net: args.allow_net,
             allow_writes: args.allow_writes,
             timeout: args.timeout,
             idle_timeout: args.idle_timeout,

@@ -10,11 +10,11 @@ use holon_core::release::{SHORTEST_REASON, is_a_reason};
 use holon_flow::dispatch::DispatchSettings;
 use holon_flow::orchestrate::release_gate::ReleaseGate;
 use holon_flow::orchestrate::{OrchestrationOrder, Orchestrator};
-use holon_flow::{Dispatcher, FlowError};
+use holon_flow::{Dispatcher, FlowError, RaisedLimits};
 use holon_host::store::RunFolder;
 use holon_host::{FinishedRun, RunRequest};
 
-use super::composite::{current_folder, kept, saved, workspace_of};
+use super::composite::{current_folder, kept, raised, saved, workspace_of};
 use super::{RunArgs, conclude, host_with, report};
 use crate::CommandExit;
 use crate::commander::Commander;
@@ -49,7 +49,12 @@ pub(crate) fn carry_out(
     let base = current_folder()?;
     let asked = kept(words, &base);
     let workspace = session.workspace(request.workspace.as_deref())?;
-    let way = OrchestrationShowOptions { json: false, quiet, ethics_override: None };
+    let way = OrchestrationShowOptions {
+        json: false,
+        quiet,
+        ethics_override: None,
+        raised: RaisedLimits::default(),
+    };
     let finished = way.go(request, (base, &workspace), session, |orchestrator, commission| {
         orchestrator.carry_out(asked, plan, commission)
     })?;
@@ -80,6 +85,7 @@ struct OrchestrationShowOptions {
     json: bool,
     quiet: bool,
     ethics_override: Option<EthicsOverride>,
+    raised: RaisedLimits,
 }
 
 impl OrchestrationShowOptions {
@@ -91,7 +97,7 @@ impl OrchestrationShowOptions {
             ));
         }
         let ethics_override = args.override_ethics.as_deref().map(overruling).transpose()?;
-        Ok(Self { json: args.json, quiet: args.quiet, ethics_override })
+        Ok(Self { json: args.json, quiet: args.quiet, ethics_override, raised: raised(args) })
     }
 
     fn go(
@@ -115,6 +121,7 @@ impl OrchestrationShowOptions {
             request,
             base,
             ethics_override: self.ethics_override.clone(),
+            raised: self.raised,
             sink: &mut view,
             cancel: &cancel,
         };

@@ -1,9 +1,10 @@
 //! `holon run --resume` with a single run: it goes on in a new one.
 
 use holon_flow::{DispatchCall, Dispatcher, FlowError};
-use holon_host::RunContext;
 use holon_host::store::RunFolder;
+use holon_host::{HostError, RunContext, modes};
 
+use super::composite::raised;
 use super::{RunArgs, conclude, host, person, report};
 use crate::CommandExit;
 use crate::failure::CliFailure;
@@ -25,6 +26,11 @@ pub(super) fn resume(folder: &RunFolder, args: &RunArgs, session: &Session) -> C
     let mut progress = RunProgress::new(&session.terminal, args.json, args.quiet);
     let dispatcher = Dispatcher::new(session.places()?);
     let planned = host.plan_to_resume(folder, args.message.as_deref(), args.apply).map_err(FlowError::from);
+    let planned = planned.and_then(|mut plan| {
+        let own = modes::catalog(&host.places, Some(&plan.workspace))?.resolve(&plan.profile.name);
+        raised(args).on(&mut plan, &own.map_err(HostError::from)?.limits)?;
+        Ok(plan)
+    });
     let dispatched = planned.and_then(|plan| {
         let context = RunContext { person, ..RunContext::new(&mut progress, &cancel) };
         dispatcher.dispatch(DispatchCall::new(plan), &host, context)

@@ -8,6 +8,7 @@ mod replay;
 mod rm;
 mod show;
 mod takeover;
+mod task;
 mod undo;
 mod verify;
 
@@ -39,6 +40,7 @@ pub(crate) enum RunsCommand {
     Replay(replay::ReplayArgs),
     Verify(verify::RunsVerifyArgs),
     Takeover(takeover::TakeoverArgs),
+    Task(task::TaskArgs),
     Rm(rm::RmArgs),
     Gc(gc::GcArgs),
 }
@@ -114,6 +116,7 @@ pub(crate) fn dispatch(command: RunsCommand, session: &Session) -> CommandExit {
         RunsCommand::Replay(args) => replay::run(&args, session),
         RunsCommand::Verify(args) => verify::run(&args, session),
         RunsCommand::Takeover(args) => takeover::run(&args, session),
+        RunsCommand::Task(args) => task::run(&args, session),
         RunsCommand::Rm(args) => rm::run(&args, session),
         RunsCommand::Gc(args) => gc::run(&args, session),
     }

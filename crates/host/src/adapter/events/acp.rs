@@ -12,6 +12,7 @@ pub(super) fn read(line: &Value, told: &mut AgentLineEvents<'_>) {
             told.heard.version = version.or(told.heard.version.take());
         }
         Some("end") => ended(line["stopReason"].as_str().unwrap_or_default(), told),
+        Some("unstarted") => told.failed("not_started", line["message"].as_str().unwrap_or_default()),
         Some("error") => {
             let message = line["message"].as_str().unwrap_or("the conversation broke off");
             told.failed(kind_of(message), message);

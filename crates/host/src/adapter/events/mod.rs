@@ -48,6 +48,8 @@ pub enum AgentEventFormat {
     Gemini,
     /// `goose run --output-format stream-json`.
     Goose,
+    /// Nothing but what they have to say; the default. What is printed becomes the artifacts that no file was written for.
+    Text,
     /// The Agent Client Protocol, as [`super::client`] passes it on.
     Acp,
 }
@@ -94,12 +96,12 @@ pub struct AgentEventReader {
 }
 
 impl AgentEventReader {
-    /// A reader for one start of an agent; nothing for one that tells nothing.
+    /// A reader for one start of an agent; nothing for one that only prints its words.
     pub fn of(adapter: &Adapter) -> Option<Self> {
         let classes =
             adapter.tools.iter().flat_map(|(class, names)| names.iter().map(|n| (n.clone(), *class)));
         Some(Self {
-            format: adapter.events?,
+            format: adapter.events.filter(|format| *format != AgentEventFormat::Text)?,
             classes: classes.collect(),
             heard: AgentEventSummary::default(),
         })
@@ -122,6 +124,7 @@ impl AgentEventReader {
             AgentEventFormat::Gemini => gemini::read(&value, &mut told),
             AgentEventFormat::Goose => goose::read(&value, &mut told),
             AgentEventFormat::Acp => acp::read(&value, &mut told),
+            AgentEventFormat::Text => {}
         }
         Some(told.bodies)
     }

@@ -1,0 +1,5 @@
+//! What kind of place an address is.
+
+mod kind;
+
+pub use kind::AddressKind;
