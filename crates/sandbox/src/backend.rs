@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::Read;
 use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -47,6 +48,17 @@ pub trait RunningPayload: Send {
     fn take_listener(&mut self) -> Option<TcpListener> {
         None
     }
+    /// The host's end of its terminal, for a job with
+    /// [`PayloadStreams::Terminal`](crate::isolation::PayloadStreams); once, and only where walls can offer one.
+    fn take_terminal(&mut self) -> Option<OwnedFd> {
+        None
+    }
+    /// Whether it stopped on its terminal since this was asked last.
+    fn take_stop(&mut self) -> bool {
+        false
+    }
+    /// Lets it go on after it stopped on its terminal.
+    fn go_on(&self) {}
     /// Waits at most `limit` for it to end.
     fn wait(&mut self, limit: Duration) -> Result<Option<PayloadEnding>, LaunchRefusal>;
     /// Asks everything inside to end.
@@ -127,6 +139,18 @@ impl RunningPayload for SandboxedProcess {
 
     fn take_listener(&mut self) -> Option<TcpListener> {
         SandboxedProcess::take_listener(self)
+    }
+
+    fn take_terminal(&mut self) -> Option<OwnedFd> {
+        SandboxedProcess::take_terminal(self)
+    }
+
+    fn take_stop(&mut self) -> bool {
+        SandboxedProcess::take_stop(self)
+    }
+
+    fn go_on(&self) {
+        SandboxedProcess::go_on(self);
     }
 
     fn wait(&mut self, limit: Duration) -> Result<Option<PayloadEnding>, LaunchRefusal> {

@@ -33,7 +33,7 @@ mod live_channel;
 #[cfg(test)]
 mod live_oci;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use bubblewrap::Bubblewrap;
 pub use fallback_order::{ChosenBackend, IsolationDemand, NoSandboxBackend, SandboxChoice, choose_backend};

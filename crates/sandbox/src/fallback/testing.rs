@@ -47,13 +47,13 @@ pub(super) fn job(argv: &[&str]) -> SandboxJob {
 }
 
 /// A job for a shell script in a world of its own: `work` writable as the workspace, `input` readable.
-pub(super) struct SandboxWorld {
+pub(crate) struct SandboxWorld {
     pub dir: tempfile::TempDir,
     pub job: SandboxJob,
 }
 
 impl SandboxWorld {
-    pub(super) fn new(script: &str, writable: bool) -> Self {
+    pub(crate) fn new(script: &str, writable: bool) -> Self {
         // Reachable for the payload's user, whoever that is.
         let dir = tempfile::Builder::new().prefix("holon-fallback-").tempdir_in("/tmp").unwrap();
         open(dir.path());
@@ -191,7 +191,7 @@ pub(super) fn is_root() -> bool {
 
 /// Runs `test` here and, if this is root, once more as an ordinary user: this very test of a copy of this very binary.
 #[track_caller]
-pub(super) fn as_every_user(name: &str, test: impl FnOnce()) {
+pub(crate) fn as_every_user(name: &str, test: impl FnOnce()) {
     test();
     if !is_root() {
         return;

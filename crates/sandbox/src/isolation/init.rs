@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,9 +18,10 @@ use super::identity::PayloadIdentity;
 use super::job::{BaseMounts, PayloadStreams, SandboxJob};
 use super::root::PrivateRoot;
 use super::step::{LaunchRefusal, LaunchStep};
+use super::terminal::PseudoTerminal;
 use super::view::{DetachedMount, DetachedMounts};
-use super::wire::{self, InitMessage, TERMINATE};
-use super::{confine, launcher, sys};
+use super::wire::{self, GO_ON, InitMessage, TERMINATE};
+use super::{confine, launcher, sys, terminal};
 use crate::mount::{Mount, MountSource};
 
 /// Where the workspace is inside.
@@ -36,6 +37,13 @@ pub(super) fn run(socket: &UnixStream, ground: &BaseMounts, launcher: UnixStream
         }
     };
     let Ok(children) = sys::child_events() else { sys::exit_now(1) };
+    let own = match open_terminal(socket, job.streams) {
+        Ok(own) => own,
+        Err(refusal) => {
+            let _ = wire::send(socket, &InitMessage::Refused(refusal));
+            sys::exit_now(1)
+        }
+    };
     if wire::send(socket, &InitMessage::Ready(held)).is_err() {
         sys::exit_now(1);
     }
@@ -43,8 +51,8 @@ pub(super) fn run(socket: &UnixStream, ground: &BaseMounts, launcher: UnixStream
         let _ = wire::send(socket, &InitMessage::Exited(0));
         sys::exit_now(0);
     }
-    match start(&job) {
-        Ok(pid) => attend(socket, children.as_fd(), pid),
+    match start(&job, own.as_ref()) {
+        Ok(pid) => attend(socket, children.as_fd(), pid, own.as_ref()),
         Err(refusal) => {
             let _ = wire::send(socket, &InitMessage::Refused(refusal));
             sys::exit_now(127)
@@ -217,9 +225,19 @@ fn hand_out_listener(socket: &UnixStream, port: u16) -> std::io::Result<()> {
     wire::give_fds(socket, &[listener.as_fd()])
 }
 
-/// Starts the command with a clean slate: no terminal, default signals, none of them blocked. Init waits with SIGCHLD
+/// A terminal of the payload's own, if its job asks for one: opened inside, so that it has a name there. The host gets the
+/// other end.
+fn open_terminal(socket: &UnixStream, streams: PayloadStreams) -> Result<Option<OwnedFd>, LaunchRefusal> {
+    let PayloadStreams::Terminal(size) = streams else { return Ok(None) };
+    let refuse = |e| LaunchRefusal::new(LaunchStep::Exec, e, "a terminal inside");
+    let PseudoTerminal { outside, inside } = PseudoTerminal::open(size).map_err(refuse)?;
+    wire::give_fds(socket, &[outside.as_fd()]).map_err(refuse)?;
+    Ok(Some(inside))
+}
+
+/// Starts the command with a clean slate: no terminal but its own, default signals, none of them blocked. Init waits with SIGCHLD
 /// blocked, and a command inherits what its starter blocks; whoever waits for its own children by signal would wait for ever.
-fn start(job: &SandboxJob) -> Result<i32, LaunchRefusal> {
+fn start(job: &SandboxJob, own: Option<&OwnedFd>) -> Result<i32, LaunchRefusal> {
     let _ = rustix::process::setsid();
     sys::default_signals();
     let mut command = Command::new(&job.argv[0]);
@@ -227,6 +245,10 @@ fn start(job: &SandboxJob) -> Result<i32, LaunchRefusal> {
     if job.streams == PayloadStreams::Channel {
         let refuse = |e| LaunchRefusal::new(LaunchStep::Exec, e, "standard input");
         command.stdin(std::io::stdout().as_fd().try_clone_to_owned().map_err(refuse)?);
+    }
+    if let Some(own) = own {
+        let refuse = |e| LaunchRefusal::new(LaunchStep::Exec, e, "its terminal");
+        terminal::start_on(&mut command, own).map_err(refuse)?;
     }
     let refuse = |e| LaunchRefusal::new(LaunchStep::Exec, e, "signals");
     sys::unblock_signals().map_err(refuse)?;
@@ -240,10 +262,21 @@ fn start(job: &SandboxJob) -> Result<i32, LaunchRefusal> {
 }
 
 /// Reaps everything until the payload itself ends. Returning from pid 1 ends every process inside.
-fn attend(socket: &UnixStream, children: std::os::fd::BorrowedFd<'_>, payload: i32) -> ! {
+fn attend(
+    socket: &UnixStream,
+    children: std::os::fd::BorrowedFd<'_>,
+    payload: i32,
+    own: Option<&OwnedFd>,
+) -> ! {
+    // Without a terminal nobody could let a stopped payload go on.
+    let stops = if own.is_some() { WaitOptions::UNTRACED } else { WaitOptions::empty() };
     loop {
-        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | stops) {
             if Some(pid) == Pid::from_raw(payload) {
+                if status.stopped() {
+                    let _ = wire::send(socket, &InitMessage::Stopped);
+                    continue;
+                }
                 let message = match (status.exit_status(), status.terminating_signal()) {
                     (Some(code), _) => InitMessage::Exited(code),
                     (_, Some(signal)) => InitMessage::Signalled(signal),
@@ -261,6 +294,9 @@ fn attend(socket: &UnixStream, children: std::os::fd::BorrowedFd<'_>, payload: i
             let mut byte = [0];
             match (&mut &*socket).read(&mut byte) {
                 Ok(1) if byte[0] == TERMINATE => sys::signal_all(libc::SIGTERM),
+                Ok(1) if byte[0] == GO_ON => {
+                    own.iter().for_each(|own| terminal::go_on(own, payload));
+                }
                 // The host is gone or wants an end: so does everything here.
                 _ => sys::exit_now(0),
             }

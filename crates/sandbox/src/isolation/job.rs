@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::identity::PayloadIdentity;
+use super::terminal::TerminalSize;
 use crate::mount::{self, Mount};
 
 /// One payload with everything it may see and use.
@@ -141,4 +142,6 @@ pub enum PayloadStreams {
     Watched,
     /// Standard input and output are one channel to the host; standard error is watched.
     Channel,
+    /// All three are a terminal of its own, of this size, whose other end the host holds.
+    Terminal(TerminalSize),
 }

@@ -18,6 +18,7 @@ mod root;
 pub mod spawn;
 pub mod step;
 mod sys;
+pub mod terminal;
 mod view;
 mod wire;
 
@@ -32,3 +33,4 @@ pub use launcher::become_launcher_if_asked;
 pub(crate) use root::{PROC_HIDDEN, PROC_READ_ONLY};
 pub use spawn::{FinishedPayload, Launcher, PayloadEnding, SandboxedProcess, WarmLauncher};
 pub use step::{LaunchRefusal, LaunchStep};
+pub use terminal::{PseudoTerminal, TerminalSize};

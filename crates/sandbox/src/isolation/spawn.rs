@@ -15,7 +15,7 @@ use super::enforcement::SandboxEnforcement;
 use super::job::{BaseMounts, PayloadLimits, PayloadStreams, SandboxJob};
 use super::launcher::LAUNCHER_NAME;
 use super::step::{LaunchRefusal, LaunchStep};
-use super::wire::{self, InitMessage, LauncherPrelude, TERMINATE};
+use super::wire::{self, GO_ON, InitMessage, LauncherPrelude, TERMINATE};
 use crate::ready::readable;
 
 /// How long the walls may take to stand before the launch counts as failed.
@@ -94,6 +94,7 @@ impl Launcher {
                 let (near, far) = UnixStream::pair().map_err(refuse)?;
                 (Some(near), Stdio::from(OwnedFd::from(far)))
             }
+            PayloadStreams::Terminal(_) => (None, Stdio::null()),
         };
         let mut child = Command::new(&self.binary)
             .arg0(LAUNCHER_NAME)
@@ -114,6 +115,8 @@ impl Launcher {
             held: SandboxEnforcement::default(),
             channel,
             listeners: VecDeque::new(),
+            terminal: None,
+            stopped: false,
             stdout,
             stderr,
             ending: None,
@@ -149,7 +152,11 @@ impl WarmLauncher {
         // A launcher that gave up already does not read the job, but has said why.
         let given = wire::give(&running.socket, &rest);
         for _ in job.network.ports() {
-            running.await_listener()?;
+            let listener = running.await_descriptor(LaunchStep::Loopback, "a listener of the host")?;
+            running.listeners.push_back(listener.into());
+        }
+        if let PayloadStreams::Terminal(_) = job.streams {
+            running.terminal = Some(running.await_descriptor(LaunchStep::Exec, "a terminal inside")?);
         }
         running.await_ready()?;
         given.map_err(refuse)?;
@@ -166,6 +173,8 @@ pub struct SandboxedProcess {
     held: SandboxEnforcement,
     channel: Option<UnixStream>,
     listeners: VecDeque<TcpListener>,
+    terminal: Option<OwnedFd>,
+    stopped: bool,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     ending: Option<PayloadEnding>,
@@ -186,6 +195,21 @@ impl SandboxedProcess {
     /// The host's end of the payload's standard input and output, if the job asked for a channel; once.
     pub fn take_channel(&mut self) -> Option<UnixStream> {
         self.channel.take()
+    }
+
+    /// The host's end of the payload's terminal, if the job asked for one; once.
+    pub fn take_terminal(&mut self) -> Option<OwnedFd> {
+        self.terminal.take()
+    }
+
+    /// Whether the payload stopped on its terminal since this was asked last.
+    pub fn take_stop(&mut self) -> bool {
+        std::mem::take(&mut self.stopped)
+    }
+
+    /// Lets a payload that stopped on its terminal go on.
+    pub fn go_on(&self) {
+        let _ = (&self.socket).write_all(&[GO_ON]);
     }
 
     /// The next listener inside the payload's network, if the job asked for one: that for a gateway first, then that for a
@@ -263,25 +287,24 @@ impl SandboxedProcess {
         }
     }
 
-    /// The listener comes before the first message, or a refusal instead of it.
-    fn await_listener(&mut self) -> Result<(), LaunchRefusal> {
-        let refuse = |e: io::Error| LaunchRefusal::new(LaunchStep::Loopback, e, "a listener of the host");
+    /// A descriptor comes before the first message, or a refusal instead of it.
+    fn await_descriptor(&mut self, step: LaunchStep, what: &str) -> Result<OwnedFd, LaunchRefusal> {
+        let refuse = |e: io::Error| LaunchRefusal::new(step, e, what);
         let deadline = Instant::now() + SETUP_LIMIT;
         if !readable(&self.socket, deadline) {
             return Err(refuse(io::ErrorKind::TimedOut.into()));
         }
         match wire::take_fd_or_byte(&self.socket).map_err(refuse)? {
-            Ok(fd) => self.listeners.push_back(fd.into()),
+            Ok(fd) => Ok(fd),
             Err(first) => {
                 let mut line = vec![first];
                 self.messages.read_until(b'\n', &mut line).map_err(refuse)?;
-                return match serde_json::from_slice(&line) {
+                match serde_json::from_slice(&line) {
                     Ok(InitMessage::Refused(refusal)) => Err(refusal),
                     _ => Err(refuse(io::Error::other("init said something else"))),
-                };
+                }
             }
         }
-        Ok(())
     }
 
     fn take(&mut self, message: InitMessage) -> Result<(), LaunchRefusal> {
@@ -291,6 +314,7 @@ impl SandboxedProcess {
                 self.ending = self.ending.or(Some(PayloadEnding::Signal(signal)))
             }
             InitMessage::OutOfMemory => self.out_of_memory = true,
+            InitMessage::Stopped => self.stopped = true,
             InitMessage::Refused(refusal) => return Err(refusal),
             InitMessage::Ready(_) => {}
         }

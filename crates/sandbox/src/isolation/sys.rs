@@ -172,6 +172,64 @@ pub(super) fn signal_all(signal: c_int) {
     unsafe { libc::kill(-1, signal) };
 }
 
+/// Opens a pair of terminal ends: the outer one, and the inner one that belongs to it, by descriptor and not by name.
+pub(super) fn open_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
+    // SAFETY: the path is a NUL-terminated literal; the result is checked before it is owned.
+    let outer = unsafe { libc::open(c"/dev/ptmx".as_ptr(), flags) };
+    check(outer.into())?;
+    // SAFETY: `outer` was just returned by the kernel and nobody else owns it.
+    let outer = unsafe { OwnedFd::from_raw_fd(outer) };
+    let unlocked: c_int = 0;
+    // SAFETY: TIOCSPTLCK reads an int, which `unlocked` is.
+    check(unsafe { libc::ioctl(outer.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked) }.into())?;
+    // SAFETY: TIOCGPTPEER takes flags by value and returns a new descriptor, checked before it is owned.
+    let inner = unsafe { libc::ioctl(outer.as_raw_fd(), libc::TIOCGPTPEER, flags) };
+    check(inner.into())?;
+    // SAFETY: `inner` was just returned by the kernel and nobody else owns it.
+    Ok((outer, unsafe { OwnedFd::from_raw_fd(inner) }))
+}
+
+/// Makes a process group the one that reads from a terminal and gets its signals. Whoever is not in front is stopped for
+/// asking, unless it blocks that signal for the moment.
+pub(super) fn bring_to_front(terminal: BorrowedFd<'_>, group: i32) -> io::Result<()> {
+    // SAFETY: sigset_t is plain data, initialised by sigemptyset before use.
+    let (mut blocked, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
+    // SAFETY: both sets are valid for writing; SIGTTOU is a valid signal.
+    unsafe {
+        libc::sigemptyset(&raw mut blocked);
+        libc::sigaddset(&raw mut blocked, libc::SIGTTOU);
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const blocked, &raw mut before);
+    }
+    // SAFETY: the call has no memory effects.
+    let done = check(unsafe { libc::tcsetpgrp(terminal.as_raw_fd(), group) }.into());
+    // SAFETY: `before` is what the kernel gave above.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    done
+}
+
+/// Lets a command begin in a process group of its own, in front of its terminal, which is its standard input by then.
+pub(super) fn begin_in_front(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    let begin = || {
+        // SAFETY: both calls are allowed between fork and exec and have no memory effects.
+        let own = unsafe {
+            check(libc::setpgid(0, 0).into())?;
+            libc::getpid()
+        };
+        // SAFETY: descriptor 0 is open: the command was given the terminal as standard input.
+        bring_to_front(unsafe { BorrowedFd::borrow_raw(0) }, own)
+    };
+    // SAFETY: `begin` only makes system calls: it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(begin) };
+}
+
+/// Lets a whole process group go on.
+pub(super) fn continue_group(group: i32) {
+    // SAFETY: kill has no memory effects.
+    unsafe { libc::kill(-group, libc::SIGCONT) };
+}
+
 fn check(result: libc::c_long) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

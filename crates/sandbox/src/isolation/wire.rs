@@ -21,6 +21,8 @@ use super::step::LaunchRefusal;
 
 /// Asks init to send SIGTERM to the payload.
 pub(super) const TERMINATE: u8 = b'T';
+/// Asks init to let a payload go on that stopped on its terminal.
+pub(super) const GO_ON: u8 = b'C';
 /// Larger jobs are refused rather than read.
 const MAX_JOB: u32 = 16 << 20;
 /// Descriptors per message; the kernel takes at most 253.
@@ -38,6 +40,8 @@ pub(super) enum InitMessage {
     Exited(i32),
     /// The payload was ended by this signal.
     Signalled(i32),
+    /// The payload stopped on its terminal, as a job does that a shell put aside.
+    Stopped,
     /// The kernel ended something because the run's memory was used up.
     OutOfMemory,
 }
