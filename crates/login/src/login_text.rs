@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::LoginError;
 use crate::json_comments::without_comments;
-use crate::known_login::{EndForm, KnownLogin};
+use crate::known_login::{EndForm, KnownLogin, known_logins};
 use crate::secret::Secret;
 use crate::token_answer::TokenAnswer;
 use crate::token_claims;
@@ -154,6 +154,11 @@ fn missing(login: &KnownLogin, path: &Path, whole: &Value) -> LoginError {
     }
     let mut outer = field.as_str();
     let mut direct = true;
+    let top = field.split('/').nth(1).unwrap_or_default();
+    let place_is_there = whole.get(top).is_some();
+    if !place_is_there && has_another_form(login, whole) {
+        return unknown(field, "missing");
+    }
     while let Some((above, _)) = outer.rsplit_once('/') {
         match find(whole, above) {
             // The place for the token is there, and the token goes by another name.
@@ -164,6 +169,47 @@ fn missing(login: &KnownLogin, path: &Path, whole: &Value) -> LoginError {
         }
     }
     logged_out()
+}
+
+/// Whether a file without the place for a token holds a login all the same, in a form that is not known here: it tells its
+/// version, the place has moved or goes by a longer name, or a token lies somewhere else. A file of several logins lacks one
+/// of them every day, and tokens for tool servers are no login.
+fn has_another_form(login: &KnownLogin, whole: &Value) -> bool {
+    let Some(object) = whole.as_object() else { return false };
+    let says_version = object.iter().any(|(key, value)| {
+        let key = key.to_ascii_lowercase();
+        (key == "v" || key.ends_with("version")) && (value.is_number() || value.is_string())
+    });
+    let shared =
+        known_logins().iter().filter(|other| other.file == login.file && other.folder == login.folder);
+    if shared.count() > 1 {
+        return says_version;
+    }
+    let mut parts = login.fields.access.split('/').filter(|part| !part.is_empty() && *part != "*");
+    let (Some(first), last) = (parts.next(), parts.next_back()) else { return says_version };
+    let own = object.iter().filter(|(key, _)| !key.to_ascii_lowercase().starts_with("mcp"));
+    says_version
+        || own.into_iter().any(|(key, value)| {
+            names(key, first)
+                || has_key(value, &|key, value| {
+                    let token = last.is_some_and(|last| key == last)
+                        && value.as_str().is_some_and(|text| !text.is_empty());
+                    names(key, first) || token
+                })
+        })
+}
+
+/// Whether a key is that name, or the name with more behind it.
+fn names(key: &str, name: &str) -> bool {
+    key.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name))
+}
+
+fn has_key(value: &Value, is: &dyn Fn(&str, &Value) -> bool) -> bool {
+    match value {
+        Value::Object(object) => object.iter().any(|(key, value)| is(key, value) || has_key(value, is)),
+        Value::Array(list) => list.iter().any(|value| has_key(value, is)),
+        _ => false,
+    }
 }
 
 fn kind_of(value: &Value) -> &'static str {

@@ -47,7 +47,7 @@ pub(crate) struct LoginListArgs {
 
 /// Say whether an agent's login can be used, and what to do if not
 ///
-/// Exit codes: 0 every login that is there can be used (or the agent's, where one is named), 1 one cannot.
+/// Exit codes: 0 every login that is there can be used (or the agent's, where one is named), 1 one cannot, or there is none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  holon login check\n  holon login check codex --json")]
 pub(crate) struct LoginCheckArgs {
@@ -113,11 +113,11 @@ fn check(args: &LoginCheckArgs, mut reports: Vec<LoginReport>, session: &Session
             ));
         }
     }
-    // Of an agent with several logins one is enough; without a name, what nobody made is nothing to complain about.
+    // Of an agent with several logins one is enough; without a name each that is there counts, and there has to be one.
     let there: Vec<&LoginReport> = reports.iter().filter(|report| report.is_there()).collect();
     let fine = match args.agent {
         Some(_) => there.iter().any(|report| report.usable),
-        None => there.iter().all(|report| report.usable),
+        None => !there.is_empty() && there.iter().all(|report| report.usable),
     };
     if args.json {
         terminal.print(format!("{:#}\n", json!({ "usable": fine, "logins": reports })))?;
