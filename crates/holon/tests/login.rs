@@ -162,7 +162,19 @@ fn logins_are_listed_and_checked_without_a_secret() {
     let stage = Stage::new([], renewed());
     let call = |args: &[&str]| stage.env.holon(args.iter().copied()).cwd(stage.repo.path()).run();
     call(&["login", "list"]).assert_code(0).assert_stderr("no agent is logged in");
-    call(&["login", "check"]).assert_code(0);
+    call(&["login", "check"]).assert_code(1).assert_stdout("nobody is logged in");
+    let later = stage.env.write(
+        stage.env.home().join(".claude/.credentials.json"),
+        r#"{"version": 7, "accounts": [{"oauth": {"token": "canary"}}]}"#,
+    );
+    fs::set_permissions(&later, fs::Permissions::from_mode(0o600)).unwrap();
+    for args in [&["login", "list"][..], &["login", "check"], &["login", "check", "claude-code"]] {
+        let told = call(args);
+        let said = format!("{}{}", told.stdout, told.stderr);
+        assert!(said.contains("newer than this version") && !said.contains("canary"), "{said}");
+        assert!(!said.contains("nobody is logged in") && !said.contains("no agent is logged in"), "{said}");
+    }
+    fs::remove_file(&later).unwrap();
     call(&["login", "check", "claude-code"])
         .assert_code(1)
         .assert_stdout("`claude auth login` makes a Claude login");
@@ -170,6 +182,23 @@ fn logins_are_listed_and_checked_without_a_secret() {
     let file = stage.log_in(3600, 0o600);
     let listed = call(&["login", "list"]);
     listed.assert_code(0).assert_stdout("Claude max").assert_stdout("renewed when needed");
+    let doctor = call(&["doctor", "--json"]);
+    let credentials: Value = serde_json::from_str(&doctor.stdout).unwrap();
+    let own = credentials["credentials"].as_array().unwrap();
+    let of = |agent: &str| own.iter().find(|row| row["agent"] == agent).unwrap();
+    assert_eq!(of("claude-code")["chosen"], json!({"kind": "login", "name": "claude"}));
+    assert_eq!(of("native")["chosen"], Value::Null);
+    assert!(
+        of("native")["reasons"].to_string().contains("was made for claude-code, so native may not use it")
+    );
+    let select = stage.env.holon(["models", "select", "--intent", "code", "--explain"]);
+    let select = select.cwd(stage.repo.path()).env("OPENROUTER_API_KEY", "canary-key-of-a-provider").run();
+    select
+        .assert_code(0)
+        .assert_stdout("Credentials, when none is named")
+        .assert_stdout("There is a key in OPENROUTER_API_KEY, and a key comes before a login.")
+        .assert_stdout("`claude` comes later");
+    assert!(!format!("{}{}{}", doctor.stdout, select.stdout, select.stderr).contains("canary"));
     let all = call(&["login", "list", "--all"]);
     all.assert_code(0).assert_stderr("codex: log in with `codex login`");
     let json: Value = serde_json::from_str(&call(&["login", "list", "--json"]).stdout).unwrap();

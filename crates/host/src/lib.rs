@@ -36,6 +36,7 @@ pub use executor::{Executor, RunContext};
 pub use holon_folders::HolonFolders;
 pub use holon_model::{BudgetIsSpent, ModelCancel, MostCost, SharedBudget};
 pub use model::remedy as model_hint;
+pub use model::{AgentCredential, credentials_here};
 pub use model::{ModelPreferences, ModelRules, decide as decide_model};
 pub use plan::RunPlan;
 pub use request::RunRequest;

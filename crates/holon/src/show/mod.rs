@@ -2,6 +2,7 @@
 
 pub(crate) mod amount;
 pub(crate) mod applied;
+pub(crate) mod credential;
 pub(crate) mod flow;
 pub(crate) mod manifest;
 mod network;

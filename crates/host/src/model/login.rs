@@ -7,11 +7,12 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use holon_login::{
-    ChosenCredential, CredentialOffer, CredentialProvider, FileLogin, FixedCredential, LoginReport,
-    choose_credential, known_login, survey,
+    ChosenCredential, CredentialChoice, CredentialOffer, CredentialProvider, FileLogin, FixedCredential,
+    LoginReport, choose_credential, known_login, survey,
 };
 use holon_model::known_provider::{known_provider, known_providers};
 use holon_model::{ChosenEndpoint, ModelError, ModelErrorKind};
+use serde::Serialize;
 
 use crate::config::ConfigurationFiles;
 use crate::error::HostError;
@@ -23,6 +24,46 @@ use crate::run::HostEnvironment;
 const STAND_IN: &str = "the-login-stands-in";
 /// Variables that name a server.
 const SERVERS: [&str; 2] = ["HOLON_BASE_URL", "OPENAI_BASE_URL"];
+
+/// What a run of an agent uses on this machine, and why.
+#[derive(Debug, Clone, Serialize)]
+pub struct AgentCredential {
+    /// The agent.
+    pub agent: String,
+    /// What is used, and why nothing else is.
+    #[serde(flatten)]
+    pub choice: CredentialChoice,
+}
+
+/// What runs of the native agent use when nothing is named, and those of each agent that somebody is logged in with. Nobody is
+/// asked and nothing renewed.
+pub fn credentials_here(env: &HostEnvironment) -> Vec<AgentCredential> {
+    let text = |name: &str| env(name).and_then(|value| value.into_string().ok());
+    let set = |name: &str| text(name).is_some_and(|value| !value.trim().is_empty());
+    let reports: Vec<LoginReport> =
+        survey(text, jiff::Timestamp::now()).into_iter().filter(LoginReport::is_there).collect();
+    let keys = known_providers().iter().filter(|known| set(&known.key)).map(|known| known.key.clone());
+    let offer = CredentialOffer {
+        named: None,
+        keys: keys.collect(),
+        has_command: false,
+        logins: reports.iter().map(LoginReport::offer).collect(),
+    };
+    let mut agents: Vec<&str> = reports.iter().map(|report| report.agent.as_str()).collect();
+    agents.sort_unstable();
+    agents.dedup();
+    let server = SERVERS.into_iter().find(|name| set(name));
+    let of = |agent: &str| {
+        let mut choice = choose_credential(agent, &offer);
+        if let Some(server) = server {
+            let word = format!("{server} names a server, which is asked before anybody a login leads to.");
+            choice.reasons.insert(0, word);
+            choice.chosen = choice.chosen.filter(|chosen| matches!(chosen, ChosenCredential::Key(_)));
+        }
+        AgentCredential { agent: agent.to_owned(), choice }
+    };
+    ["native"].into_iter().chain(agents).map(of).collect()
+}
 
 /// A login that a run uses.
 pub(crate) struct LoginRoute {

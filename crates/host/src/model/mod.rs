@@ -24,6 +24,7 @@ use holon_model::{
 };
 
 pub use choice::{ModelPreferences, ModelRules, decide};
+pub use login::{AgentCredential, credentials_here};
 pub(crate) use login::{LoginSearch, search as search_login};
 
 use crate::error::HostError;

@@ -7,7 +7,7 @@ use std::path::Path;
 use holon_core::sandbox::IsolationLevel;
 use holon_git::Git;
 use holon_host::thread::{ChatModelPreferences, would_ask};
-use holon_host::{HolonFolders, HostError, modes};
+use holon_host::{AgentCredential, HolonFolders, HostError, credentials_here, modes};
 use holon_sandbox::backend::{NativeSandbox, SandboxBackend};
 use holon_sandbox::fallback::probe::{probe_all, try_out};
 use holon_sandbox::isolation::layout::system_root;
@@ -40,6 +40,8 @@ pub(super) struct DoctorFindings {
     pub(super) folders: Vec<(&'static str, String)>,
     /// Which model a run would ask, and what is missing, in a sentence.
     pub(super) model: String,
+    /// Which credential runs use, and why.
+    pub(super) credentials: Vec<AgentCredential>,
     pub(super) advice: Vec<String>,
 }
 
@@ -118,7 +120,8 @@ impl DoctorFindings {
             "there is little space left for runs; `holon runs gc` removes old ones of a workspace".to_owned()
         }));
         let model = model(&places);
-        Ok(Self { rungs, held, overlay, git: git(), free, state, folders: folders(&places), model, advice })
+        let (folders, credentials) = (folders(&places), credentials_here(&variable));
+        Ok(Self { rungs, held, overlay, git: git(), free, state, folders, model, credentials, advice })
     }
 }
 

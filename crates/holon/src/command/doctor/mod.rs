@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::CommandExit;
 use crate::session::Session;
 use crate::show::amount;
+use crate::show::credential;
 use crate::show::table::TextTable;
 use crate::terminal::{TerminalStream, TextStyle, visible};
 
@@ -87,6 +88,9 @@ fn page(found: &DoctorFindings, stream: TerminalStream) -> String {
     }
     text.push_str(&rest.render(stream));
 
+    text.push('\n');
+    text.push_str(&credential::section(&found.credentials, stream));
+
     if !found.advice.is_empty() {
         text.push_str(&head("Good to know"));
         let mut list = TextTable::indented(2);
@@ -143,6 +147,7 @@ fn as_json(found: &DoctorFindings) -> String {
         "folders": folders,
         "state": { "works": found.state.is_ok(), "why": found.state.as_ref().err() },
         "model": found.model,
+        "credentials": found.credentials,
         "advice": found.advice,
     });
     format!("{whole:#}\n")

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use holon_host::{HostError, ModelPreferences, ModelRules, config, decide_model, modes};
+use holon_host::{HostError, ModelPreferences, ModelRules, config, credentials_here, decide_model, modes};
 use holon_model::ChosenEndpoint;
 use holon_model::catalogue::{Catalogue, CatalogueOrigin, DataPolicy, Freshness};
 use holon_model::choose::EndpointUndecided;
@@ -18,6 +18,7 @@ use super::figures::{ModelFigures, ModelSourceArgs};
 use crate::CommandExit;
 use crate::failure::CliFailure;
 use crate::session::{Session, variable};
+use crate::show::credential;
 use crate::show::table::TextTable;
 use crate::terminal::{TerminalStream, TextStyle};
 
@@ -77,7 +78,7 @@ pub(crate) struct ModelsSelectArgs {
     /// The folder whose configuration counts [default: the current one]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// Show every candidate with its score, and every other model with its reason
+    /// Show every candidate with its score, every other model with its reason, and which credential is used and why
     #[arg(long)]
     explain: bool,
     /// Print JSON
@@ -220,11 +221,12 @@ fn tell(
         terminal.say(&format!("warning: {warning}"));
     }
     if args.json {
-        terminal.print(as_json(selection, figures))?;
+        terminal.print(as_json(selection, figures, args.explain))?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.explain {
-        terminal.print(explained(selection, terminal.stdout))?;
+        let credentials = credential::section(&credentials_here(&variable), terminal.stdout);
+        terminal.print(format!("{}\n{credentials}", explained(selection, terminal.stdout)))?;
     } else {
         terminal.print(format!("{}\n", crate::terminal::one_line(&selection.model, 500)))?;
     }
@@ -269,10 +271,13 @@ fn refused(rejected: &[RejectedCandidate], stream: TerminalStream) -> String {
     format!("{}\n{}", stream.paint(TextStyle::Bold, "Not possible"), table.render(stream))
 }
 
-fn as_json(selection: &SelectedModel, figures: &ModelFigures) -> String {
+fn as_json(selection: &SelectedModel, figures: &ModelFigures, explain: bool) -> String {
     let mut whole = json!(selection);
     if let Value::Object(map) = &mut whole {
         map.extend(figures.as_json());
+        if explain {
+            map.insert("credentials".into(), json!(credentials_here(&variable)));
+        }
     }
     format!("{whole:#}\n")
 }
