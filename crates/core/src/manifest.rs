@@ -202,6 +202,9 @@ pub struct RunMetadata {
     pub agent: AgentInfo,
     /// The adapter that drove it.
     pub adapter: String,
+    /// Whether a person worked at the agent's own screen.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interactive: bool,
     /// The model, when the host chose one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelInfo>,

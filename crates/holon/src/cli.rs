@@ -10,7 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
     acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, flows, improve, login, man,
-    models, modes, network, publish, run, runs, schema, serve,
+    models, modes, network, publish, run, runs, schema, serve, shell,
 };
 use crate::command::{attest, audit, orchestrate, plan, verify};
 use crate::failure::CliFailure;
@@ -73,6 +73,7 @@ pub(crate) enum CliCommand {
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::RunArgs>),
     Ask(ask::AskArgs),
+    Shell(Box<shell::ShellArgs>),
     #[command(after_help = improve::EXAMPLES)]
     Improve(Box<improve::ImproveArgs>),
     #[command(subcommand)]
@@ -114,7 +115,7 @@ pub(crate) enum CliCommand {
 
 /// Reads the arguments; help and version are answered here.
 pub(crate) fn parse(args: Vec<OsString>, session: &Session) -> Result<ParsedCommandLine, CliFailure> {
-    let args = orchestrate::spelled_out(args);
+    let args = agents::screen_of(orchestrate::spelled_out(args), session);
     match Cli::try_parse_from(&args) {
         Ok(Cli { command: Some(command), .. }) => Ok(ParsedCommandLine::Command(command)),
         Ok(Cli { command: None, .. }) => {

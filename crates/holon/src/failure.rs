@@ -71,6 +71,16 @@ impl CliFailure {
         move |e| Self::config(format!("cannot {doing} {}: {e}", path.display()))
     }
 
+    /// What can be done about it.
+    pub(crate) fn remedy(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Whether the request is wrong, and not the machine.
+    pub(crate) fn is_users(&self) -> bool {
+        self.kind == FailureKind::User
+    }
+
     fn exit_code(&self) -> u8 {
         match self.kind {
             FailureKind::User => outcome::USAGE,

@@ -7,6 +7,7 @@ mod failure;
 mod observe;
 mod person;
 mod recovery;
+mod screen;
 mod session;
 mod show;
 mod stop;
@@ -25,6 +26,9 @@ fn main() -> ExitCode {
     holon_host::adapter::client::become_client_if_asked();
     holon_login::become_renewer_if_asked();
     failure::plain_panics();
+    if let Some(code) = screen::carry_if_asked() {
+        return code;
+    }
     // The hook has said what there is to say; unwinding lets runs clean up behind themselves.
     std::panic::catch_unwind(run).unwrap_or(ExitCode::FAILURE)
 }

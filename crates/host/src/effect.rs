@@ -64,6 +64,8 @@ pub enum EffectRule {
     NativeOnly,
     /// For agents that are processes, and take arguments.
     ForeignOnly,
+    /// For agents that are programs with a screen of their own, behind walls that have terminals.
+    NeedsScreen,
     /// It is about the command or the whole of a flow, not about an agent.
     Command,
     /// A host sets it; nobody can ask for it.
@@ -86,6 +88,14 @@ impl EffectRule {
                 Some("it is for the native agent, which thinks in the host")
             }
             Self::ForeignOnly if kind == AgentKind::Native => Some("the native agent takes no arguments"),
+            Self::NeedsScreen => match kind {
+                AgentKind::Native => Some("it has no screen of its own; `holon chat` is its conversation"),
+                AgentKind::Acp => Some("it is spoken to by a protocol, and shows no screen"),
+                AgentKind::Image | AgentKind::ImageWithModel => {
+                    Some("a terminal inside is made by the native walls, not in a container")
+                }
+                AgentKind::Described | AgentKind::Program => None,
+            },
             _ => None,
         }
     }
@@ -120,7 +130,8 @@ const fn not_over_http(setting: EffectRow, reason: &'static str) -> EffectRow {
 }
 
 use EffectRule::{
-    Always, Command, ForeignOnly, Internal, NativeOnly, NeedsGateway, NeedsGatewayUnless, OpensGateway,
+    Always, Command, ForeignOnly, Internal, NativeOnly, NeedsGateway, NeedsGatewayUnless, NeedsScreen,
+    OpensGateway,
 };
 
 /// Everything that can be asked for, by flag, spec or request.
@@ -152,6 +163,7 @@ pub const SETTINGS: &[EffectRow] = &[
         "a client cannot choose the images that the server runs",
     ),
     row(Some("agent_args"), Some("--"), None, ForeignOnly),
+    row(Some("interactive"), Some("interactive"), None, NeedsScreen),
     row(Some("model"), Some("model"), Some("agent.model"), OpensGateway),
     row(Some("provider"), Some("provider"), None, OpensGateway),
     row(Some("replay"), Some("replay"), None, OpensGateway),
@@ -252,7 +264,9 @@ pub fn refuse_without_effect(
             return Err(refusal(&name, agent, reason));
         }
     }
-    let takes_args = agent.adapter.command.is_empty() || agent.adapter.command.iter().any(|c| c == "{args}");
+    let screen = agent.adapter.interactive.as_ref().filter(|_| request.interactive);
+    let command = screen.map_or(&agent.adapter.command, |screen| &screen.command);
+    let takes_args = command.is_empty() || command.iter().any(|c| c == "{args}");
     if !agent.args.is_empty() && !takes_args {
         return Err(refusal("what follows `--`", agent, "its description has no {args} in its command"));
     }

@@ -7,6 +7,7 @@ use holon_core::event::EventSink;
 use holon_telemetry::Observer;
 
 use crate::error::HostError;
+use crate::person_terminal::PersonTerminal;
 use crate::plan::RunPlan;
 use crate::run::{FinishedRun, Host, TextListener};
 use holon_model::{ModelCancel, SharedBudget};
@@ -35,12 +36,14 @@ pub struct RunContext<'a> {
     pub words: Option<Arc<TextListener>>,
     /// Money that it shares with other runs; without, it has its own.
     pub budget: Option<SharedBudget>,
+    /// The terminal of a person, for an agent that shows its own screen.
+    pub terminal: Option<Box<dyn PersonTerminal>>,
 }
 
 impl<'a> RunContext<'a> {
     /// A headless run.
     pub fn new(sink: &'a mut dyn EventSink, cancel: &'a ModelCancel) -> Self {
-        Self { sink, cancel, person: None, words: None, budget: None }
+        Self { sink, cancel, person: None, words: None, budget: None, terminal: None }
     }
 }
 

@@ -35,6 +35,8 @@ pub struct RunRequest {
     pub agent: Option<String>,
     /// Arguments after `--`, for the agent.
     pub agent_args: Vec<String>,
+    /// `--interactive`: the agent's own screen, on a terminal of its own.
+    pub interactive: bool,
     /// `--image`
     pub image: Option<String>,
     /// `--model`
@@ -104,6 +106,7 @@ impl Default for RunRequest {
             context: Vec::new(),
             agent: None,
             agent_args: Vec::new(),
+            interactive: false,
             image: None,
             model: None,
             provider: None,

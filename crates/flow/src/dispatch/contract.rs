@@ -33,7 +33,10 @@ pub(super) fn result(
     let known = !can.produces.is_empty();
     let has = |kind: ModeArtifactKind| artifacts.iter().any(|artifact| artifact.kind == kind);
     if manifest.outcome == RunOutcome::Success {
-        let missing = can.produces.iter().filter(|kind| !has(**kind));
+        // Nothing is required in writing of somebody who works at a screen.
+        let written =
+            |kind: &&ModeArtifactKind| **kind == ModeArtifactKind::CodeDiff || !manifest.metadata.interactive;
+        let missing = can.produces.iter().filter(written).filter(|kind| !has(**kind));
         broken.extend(missing.map(|kind| format!("it succeeded without {kind:?}")));
     }
     if known && !can.delivers_changes && !writes_allowed && has(ModeArtifactKind::CodeDiff) {

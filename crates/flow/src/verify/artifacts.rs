@@ -140,6 +140,10 @@ fn required(run: &RunEvidence, listed: &BTreeSet<&str>, found: &mut Discrepancie
             "the mode and the spec",
         );
     }
+    if let Some(asked) = &run.asked {
+        let claimed = run.manifest.metadata.interactive;
+        found.same(Kind::Artifact, "metadata.interactive", &claimed, &asked.interactive, "the plan");
+    }
     if run.manifest.status != RunStatus::Completed {
         return;
     }

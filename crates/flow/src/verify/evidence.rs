@@ -142,6 +142,8 @@ pub struct RecordedRequestFacts {
     pub checks: Vec<String>,
     /// Whether it may be the recording of a run that was cut short, done once more.
     pub may_repeat_a_cut: bool,
+    /// Whether a person was to work at the agent's own screen.
+    pub interactive: bool,
 }
 
 /// The audit log, as far as it concerns a run.

@@ -150,7 +150,12 @@ fn profile(places: &HolonFolders, manifest: &Manifest, run: &RunFolder) -> Optio
     let workspace = run.record().ok()?.workspace;
     let known =
         holon_host::modes::catalog(places, Some(&workspace)).or_else(|_| ModeCatalog::builtin()).ok()?;
-    known.resolve(&manifest.mode).ok().filter(|profile| profile.source == ModeSource::Builtin)
+    let mut profile =
+        known.resolve(&manifest.mode).ok().filter(|profile| profile.source == ModeSource::Builtin)?;
+    if json::<Value>(&run.path().join("run-plan.json")).is_some_and(|plan| plan["interactive"] == true) {
+        holon_host::run::require_only_patch(&mut profile);
+    }
+    Some(profile)
 }
 
 /// What the plan says and the model that was noted beside it; of a run from before plans were kept, its request.
@@ -167,6 +172,7 @@ fn request_facts(folder: &Path) -> Option<RecordedRequestFacts> {
             model: recorded.as_ref().and_then(model),
             checks: words(&plan["checks"]),
             may_repeat_a_cut: !plan["cut"].is_null(),
+            interactive: plan["interactive"] == true,
         });
     }
     json::<Value>(&folder.join("asked.json")).map(|asked| RecordedRequestFacts {
@@ -174,6 +180,7 @@ fn request_facts(folder: &Path) -> Option<RecordedRequestFacts> {
         model: model(&asked),
         checks: words(&asked["request"]["checks"]),
         may_repeat_a_cut: true,
+        interactive: false,
     })
 }
 

@@ -27,6 +27,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod shell;
 pub(crate) mod verify;
 
 use crate::CommandExit;
@@ -41,6 +42,7 @@ pub(crate) fn dispatch(asked: ParsedCommandLine, session: &Session) -> CommandEx
     };
     match command {
         CliCommand::Run(args) => run::run(*args, session),
+        CliCommand::Shell(args) => shell::run(*args, session),
         CliCommand::Runs(command) => runs::dispatch(command, session),
         CliCommand::Modes(command) => modes::dispatch(command, session),
         CliCommand::Flows(command) => flows::dispatch(command, session),

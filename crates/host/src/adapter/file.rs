@@ -48,6 +48,9 @@ pub struct Adapter {
     /// What differs between modes, by the name of a mode or by what it may do with the workspace.
     #[serde(default)]
     pub modes: BTreeMap<String, ModeOverrides>,
+    /// How it is started with a person at its screen; without this, by its usual command.
+    #[serde(default)]
+    pub interactive: Option<ScreenUse>,
     /// What kind of tool its tools are.
     #[serde(default)]
     pub tools: BTreeMap<ToolClass, Vec<String>>,
@@ -162,6 +165,21 @@ pub struct OwnReadOnlyMode {
     pub model: Option<String>,
 }
 
+/// How an agent is started with a person at its screen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AdapterInteractive")]
+pub struct ScreenUse {
+    /// The command inside the walls. A word with `{goal}` in it is left out when nobody gave a goal.
+    pub command: Vec<String>,
+    /// Further environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Files instead of, or besides, the common ones.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+}
+
 /// What is different in a mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -205,6 +223,20 @@ impl Adapter {
             let what = "`events` and `find` go with kind = \"exec\" only".to_owned();
             return Err((what, "change the kind, or leave them out"));
         }
+        if let Some(screen) = &self.interactive {
+            if self.kind != AdapterKind::Exec {
+                return Err((
+                    "`interactive` goes with kind = \"exec\" only".into(),
+                    "change the kind, or leave it out",
+                ));
+            }
+            if screen.command.is_empty() {
+                return Err((
+                    "`interactive.command` is empty".into(),
+                    "add the command that shows its screen",
+                ));
+            }
+        }
         if self.kind == AdapterKind::Native && self.model.is_some() {
             let what = "`model` does not go with kind = \"native\": it thinks outside".to_owned();
             return Err((what, "change the kind, or leave it out"));
@@ -224,7 +256,9 @@ impl Adapter {
                 "correct it",
             ));
         }
+        let screen = self.interactive.iter();
         let files = self.files.keys().chain(self.modes.values().flat_map(|mode| mode.files.keys()));
+        let files = files.chain(screen.flat_map(|screen| screen.files.keys()));
         if let Some(file) = files.into_iter().find(|file| !is_below(file)) {
             return Err((format!("`files` must lie below the private HOME, not at `{file}`"), "correct it"));
         }

@@ -6,8 +6,9 @@
 //! | `{client}` | our own program, which speaks the Agent Client Protocol to the agent named next |
 //! | `{agent}` | the file given with `--agent` |
 //! | `{prompt}` `{system}` | the goal with what to hand over; the rules of the run |
+//! | `{goal}` | the same as `{prompt}`, with a person at the screen: a word that has it is left out when nobody gave a goal |
 //! | `{model}` | the model that the gateway asks |
-//! | `{gateway}` `{token}` | the address of the only door to a model, and what opens it |
+//! | `{gateway}` `{token}` `{token_end}` | the address of the only door to a model, what opens it, and its last 20 letters |
 //! | `{workspace}` `{input}` `{output}` `{home}` | the folders, as seen inside |
 //! | `{rounds}` | how many times the model may be asked |
 //! | `{mode}` `{args}` | alone in a word: what the mode adds, and what was given after `--` |
@@ -52,6 +53,7 @@ impl PlaceholderValues {
             match word.as_str() {
                 "{mode}" => all.extend(self.mode.iter().map(|word| self.text(word).into())),
                 "{args}" => all.extend(self.args.iter().map(OsString::from)),
+                word if word.contains("{goal}") && !self.values.contains_key("goal") => {}
                 word => all.push(self.text(word).into()),
             }
         }

@@ -13,7 +13,7 @@ mod wrong;
 
 pub use calls::{AdapterCalls, CallSubject, ToolCallEnding};
 pub use file::{
-    Adapter, AdapterKind, AgentLookup, ConformanceCall, ModeOverrides, ModelUse, OwnReadOnlyMode,
+    Adapter, AdapterKind, AgentLookup, ConformanceCall, ModeOverrides, ModelUse, OwnReadOnlyMode, ScreenUse,
 };
 #[cfg(test)]
 pub(crate) use find::builtin;

@@ -5,15 +5,17 @@ use holon_core::suggest;
 use super::file::Adapter;
 
 /// What may stand in braces in a command, a variable or a file.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 17] = [
     "program",
     "client",
     "agent",
     "prompt",
+    "goal",
     "system",
     "model",
     "gateway",
     "token",
+    "token_end",
     "workspace",
     "input",
     "output",
@@ -50,6 +52,15 @@ pub(super) fn braces(adapter: &Adapter) -> Option<String> {
     places.extend(adapter.command.iter().map(|word| ("command".to_owned(), word.as_str())));
     places.extend(adapter.env.iter().map(|(name, value)| (format!("env.{name}"), value.as_str())));
     places.extend(adapter.files.iter().map(|(name, text)| (format!("files.{name}"), text.as_str())));
+    if let Some(screen) = &adapter.interactive {
+        places.extend(screen.command.iter().map(|word| ("interactive.command".to_owned(), word.as_str())));
+        places.extend(
+            screen.env.iter().map(|(name, value)| (format!("interactive.env.{name}"), value.as_str())),
+        );
+        places.extend(
+            screen.files.iter().map(|(name, text)| (format!("interactive.files.{name}"), text.as_str())),
+        );
+    }
     for (mode, own) in modes() {
         places.extend(own.args.iter().map(|word| (format!("modes.{mode}.args"), word.as_str())));
         places
@@ -65,7 +76,8 @@ pub(super) fn braces(adapter: &Adapter) -> Option<String> {
         Some(format!("`{place}`: unknown `{{{wrong}}}` (did you mean `{{{right}}}`?)"))
     };
     let glued = |word: &&String| ["{mode}", "{args}"].iter().any(|list| word.contains(list) && word != list);
-    let glued = adapter.command.iter().find(glued);
+    let screen = adapter.interactive.iter().flat_map(|screen| &screen.command);
+    let glued = adapter.command.iter().chain(screen).find(glued);
     let glued = glued.map(|word| {
         format!("`command`: `{{mode}}` and `{{args}}` must be words of their own, not part of `{word}`")
     });

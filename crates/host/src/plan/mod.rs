@@ -51,6 +51,9 @@ pub struct RunPlan {
     pub mode_prompt: String,
     /// The agent.
     pub agent: ResolvedAgent,
+    /// Whether the agent shows its own screen, on a terminal that a person works at.
+    #[serde(default)]
+    pub interactive: bool,
     /// Canonical path of the workspace.
     #[serde(with = "mount::path")]
     #[schemars(with = "StoredPath")]

@@ -16,6 +16,7 @@ fn plan() -> RunPlan {
     });
     RunPlan {
         version: PLAN_VERSION,
+        interactive: false,
         work: PlannedWork::Agent,
         spec: Spec::for_goal("Do it"),
         profile,

@@ -52,6 +52,7 @@ impl ActiveRun<'_> {
         self.watch(stage)?;
         self.answer_door(payload.as_mut())?;
         self.answer_network(payload.as_mut())?;
+        self.begin_screen(payload.as_mut())?;
         stage.attempts += 1;
         self.note_walls(stage.backend.as_ref(), payload.held(), stage);
         let attempt = stage.attempts;
@@ -64,6 +65,7 @@ impl ActiveRun<'_> {
         }
         let thinking = self.think(stage, payload.as_mut(), repair)?;
         let attended = self.attend(payload, thinking, &allowance, &watched, &log, true);
+        self.end_screen();
         self.close_door(attended.as_ref().is_ok_and(|attended| attended.stopped.is_none()));
         self.close_network();
         self.end_watch(attended.as_ref().is_ok_and(AttendedOutput::is_done));

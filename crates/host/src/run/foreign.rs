@@ -60,7 +60,9 @@ impl ActiveRun<'_> {
             return Ok(());
         }
         self.foreign.filling = self.filling(stage, repair)?;
-        self.foreign.reader = AgentEventReader::of(&self.plan.agent.adapter);
+        // On a terminal it draws a screen, which nobody reads but a person.
+        self.foreign.reader =
+            AgentEventReader::of(&self.plan.agent.adapter).filter(|_| !self.plan.interactive);
         if stage.attempts == 0 {
             self.write_files(stage)?;
         }
@@ -89,6 +91,10 @@ impl ActiveRun<'_> {
         if let Some(door) = &self.foreign.door {
             filling.set("gateway", address);
             filling.set("token", door.token.as_str());
+            // By these some agents know a key that they were told to trust.
+            let token = door.token.as_str();
+            let end = token.get(token.len().saturating_sub(20)..).unwrap_or_default();
+            filling.set("token_end", end);
             filling.set("model", door.told.clone());
         }
         // A rehearsal ends with its script.
@@ -102,6 +108,9 @@ impl ActiveRun<'_> {
             Some(text) => format!("{}\n\n{text}", read("user.md")?),
             None => read("user.md")?,
         };
+        if self.has_goal() {
+            filling.set_text("goal", prompt.clone(), &text(&input.join("prompts/user.md")));
+        }
         filling.set_text("prompt", prompt, &text(&input.join("prompts/user.md")));
         filling.set_text("system", read("system.md")?, &text(&input.join("prompts/system.md")));
         Ok(filling)
@@ -110,7 +119,10 @@ impl ActiveRun<'_> {
     /// Writes the files of its description into its private home.
     fn write_files(&self, stage: &RunStage) -> Result<(), HostError> {
         let mode = self.for_mode();
-        for (name, content) in self.plan.agent.adapter.files.iter().chain(&mode.files) {
+        let screen = self.screen().map(|screen| &screen.files);
+        for (name, content) in
+            self.plan.agent.adapter.files.iter().chain(&mode.files).chain(screen.into_iter().flatten())
+        {
             let mut folder = stage.home.clone();
             let mut parts = name.split('/').peekable();
             while let Some(part) = parts.next() {
@@ -133,7 +145,10 @@ impl ActiveRun<'_> {
         match &agent.image {
             // An image has its own entry point; a command that was named runs in it.
             Some(_) if agent.adapter.command.is_empty() => agent.args.iter().map(Into::into).collect(),
-            _ => self.foreign.filling.words(&agent.adapter.command),
+            _ => {
+                let screen = self.screen().map(|screen| &screen.command);
+                self.foreign.filling.words(screen.unwrap_or(&agent.adapter.command))
+            }
         }
     }
 
@@ -143,7 +158,8 @@ impl ActiveRun<'_> {
         let adapter = &self.plan.agent.adapter;
         let closed = self.foreign.door.is_none() && adapter.model.as_ref().is_some_and(|m| m.on_request);
         let common = if closed { BTreeMap::new() } else { adapter.env.clone() };
-        let all = common.into_iter().chain(mode.env);
+        let screen = self.screen().map(|screen| screen.env.clone()).unwrap_or_default();
+        let all = common.into_iter().chain(mode.env).chain(screen);
         all.map(|(name, value)| (name, self.foreign.filling.text(&value))).collect()
     }
 }

@@ -39,7 +39,7 @@ impl ActiveRun<'_> {
 
     /// What the agent is told besides the contract: where the network is, and what its description adds.
     fn agent_env(&self) -> Vec<(String, String)> {
-        [self.network_env(), self.foreign_env()].concat()
+        [self.network_env(), self.terminal_env(), self.foreign_env()].concat()
     }
 
     /// A check is no agent: it finds no way to a model, and nothing that speaks of one; what is permitted is for the agent.
@@ -142,7 +142,7 @@ impl ActiveRun<'_> {
                 memory_mb: limits.memory_mb,
             },
             network: self.network(),
-            streams: if self.is_native() { PayloadStreams::Channel } else { PayloadStreams::Watched },
+            streams: self.streams(),
         }
     }
 

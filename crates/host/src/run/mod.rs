@@ -28,6 +28,7 @@ mod foreign;
 mod foreign_supervision;
 mod former;
 mod gateway_session;
+mod hands_on;
 mod inside_view;
 mod isolation_levels;
 mod job;
@@ -75,6 +76,7 @@ use crate::error::HostError;
 use crate::executor::RunContext;
 use crate::holon_folders::HolonFolders;
 use crate::model::ModelSession;
+use crate::person_terminal::PersonTerminal;
 use crate::plan::{PlannedCassette, PlannedWork, RunPlan};
 use crate::record::{RunEventWriter, now};
 use crate::request::RunRequest;
@@ -85,6 +87,7 @@ pub use apply::{AppliedRun, apply, keep_entry, note_recovered, undo};
 pub(crate) use apply::{WorkspaceApply, bring_in};
 pub use checked::TreeBefore;
 pub use commit::{BranchCommit, commit};
+pub use hands_on::require_only_patch;
 pub use leftovers::promises_form;
 pub use replay::ReplayedRun;
 pub use resolve::{CREDENTIAL_IN_GOAL, hidden};
@@ -135,8 +138,9 @@ impl Host {
 
     /// Carries a plan out. An error means that nothing was started; everything later is in the manifest.
     pub fn run(&self, plan: RunPlan, context: RunContext<'_>) -> Result<FinishedRun, HostError> {
-        let RunContext { sink, cancel, person, words, budget } = context;
-        let mut run = self.enter(plan, RunContext { sink: &mut *sink, cancel, person, words, budget })?;
+        let RunContext { sink, cancel, person, words, budget, terminal } = context;
+        let within = RunContext { sink: &mut *sink, cancel, person, words, budget, terminal };
+        let mut run = self.enter(plan, within)?;
         let _trace = run.open_trace();
         let verdict = match run.plan.work.clone() {
             PlannedWork::Agent => run.work(),
@@ -148,7 +152,10 @@ impl Host {
     /// Makes the folder of a run and everything that goes with it; from here on there will be a manifest.
     fn enter<'a>(&'a self, plan: RunPlan, context: RunContext<'a>) -> Result<ActiveRun<'a>, HostError> {
         let (began, started_at) = (Instant::now(), now());
-        let RunContext { sink, cancel, person, words, budget } = context;
+        let RunContext { sink, cancel, person, words, budget, terminal } = context;
+        if plan.interactive && terminal.is_none() {
+            return Err(hands_on::no_terminal());
+        }
         let mode = match plan.work {
             PlannedWork::Agent => plan.profile.name.clone(),
             PlannedWork::Checks { .. } => checked::NAME.to_owned(),
@@ -196,6 +203,7 @@ impl Host {
             plan,
             person,
             words,
+            terminal,
             shared,
             cassette,
             servers,
@@ -228,6 +236,8 @@ pub(crate) struct ActiveRun<'a> {
     person: Option<Arc<dyn PersonPrompt>>,
     /// Hears the native agent's words as they come.
     words: Option<Arc<TextListener>>,
+    /// Carries the agent's screen to a person, and keys back.
+    terminal: Option<Box<dyn PersonTerminal>>,
     /// Money that it shares with other runs, or its own, which its requests share.
     shared: Option<SharedBudget>,
     /// What answers instead of a model.

@@ -182,6 +182,9 @@ impl ActiveRun<'_> {
             if tell && self.watch_is_busy() {
                 last_sign = Instant::now();
             }
+            if tell {
+                self.attend_screen(payload.as_mut());
+            }
             let now = Instant::now();
             if self.cancel.is_cancelled() {
                 break Some(PayloadStopCause::Cancelled);

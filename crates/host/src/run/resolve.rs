@@ -10,13 +10,14 @@ use holon_core::mode::{NetworkReach, Profile, RunOverrides, ValueOrigin};
 use holon_core::prompt::MAX_GOAL;
 use holon_core::redact::Redactor;
 use holon_core::scope::PathSet;
-use holon_core::spec::Spec;
+use holon_core::spec::{Spec, SpecSupervision};
 use holon_network::SystemQueries;
 use holon_sandbox::fallback::SandboxChoice;
 use holon_sandbox::snapshot::SnapshotStrategyChoice;
 
 use super::Host;
 use super::foreign;
+use super::hands_on;
 use super::out::checked_out;
 use super::permits::{self, GrantSources};
 use crate::adapter::{self, AdapterKind, ResolvedAgent};
@@ -86,7 +87,13 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
             "leave it out, or use a mode that changes things, such as execute",
         ));
     }
-    let sandbox = walls_for(request, &agent)?;
+    let sandbox = match request.interactive {
+        true => hands_on::walls(request)?,
+        false => walls_for(request, &agent)?,
+    };
+    if request.interactive {
+        profile = hands_on::narrowed(profile)?;
+    }
     warnings.extend(agent.warnings.iter().cloned());
     warnings.extend(foreign::untried(&agent));
     warnings.extend(foreign::unheard(&agent, &catalog));
@@ -140,7 +147,8 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
         configuration: &configuration,
         env: &*host.env,
         spec: spec.constraints.supervisor,
-        flag: request.supervisor,
+        // A person who sits there supervises.
+        flag: request.supervisor.or(request.interactive.then_some(SpecSupervision::Off)),
         shadow: request.shadow,
     })?;
     warnings.extend(supervised.warnings);
@@ -182,6 +190,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
         logs,
         warnings,
         accept_no_isolation: request.accept_no_isolation,
+        interactive: request.interactive,
         snapshot: request.snapshot,
         check_reports,
         tests_may_change: request.tests_may_change || spec.constraints.tests_may_change,
@@ -239,6 +248,9 @@ fn with_goal(spec: Option<Spec>, request: &RunRequest) -> Result<Spec, HostError
     let mut spec = spec.unwrap_or_else(|| Spec::for_goal(String::new()));
     if let Some(goal) = &request.goal {
         spec.goal.description.clone_from(goal);
+    }
+    if spec.goal.description.trim().is_empty() && request.interactive {
+        spec.goal.description = hands_on::AT_THE_SCREEN.into();
     }
     if spec.goal.description.trim().is_empty() {
         return Err(HostError::usage(
@@ -382,6 +394,7 @@ pub(super) fn describe(plan: &RunPlan, manifest: &mut Manifest) {
     meta.workspace_access = plan.profile.access.label().to_owned();
     meta.agent.name.clone_from(&plan.agent.name);
     meta.adapter.clone_from(&plan.agent.adapter.name);
+    meta.interactive = plan.interactive;
     foreign::describe(&plan.agent, &plan.profile, manifest);
     let meta = &mut manifest.metadata;
     if plan.accept_no_isolation && plan.sandbox == SandboxChoice::None {
@@ -486,6 +499,7 @@ fn asked_rows(plan: &RunPlan, request: &RunRequest) -> Vec<PlannedValue> {
             format!("{:?}", plan.snapshot).to_lowercase(),
             "flag --snapshot",
         ),
+        (plan.interactive, "interactive", "on a terminal of its own".into(), "flag --interactive"),
         (plan.verify_full, "verify", "full".into(), "flag --verify"),
         (plan.keep, "keep", "the agent's copy of the workspace".into(), "flag --keep"),
         (plan.apply, "apply", "when the run succeeds".into(), "flag --apply"),

@@ -59,12 +59,14 @@ impl ActiveRun<'_> {
             self.lend("summary.md", report.into_bytes(), stage)?;
         }
         // A script would only say the same again.
-        let again = ended_well && stage.attempts < 2 && self.host.script.is_none();
+        let again = ended_well && stage.attempts < 2 && self.host.script.is_none() && !self.plan.interactive;
         self.judge_artifacts(&mut verdict, again)?;
         if let Some(why) = self.foreign.over.not_yet.clone().filter(|_| ended_well) {
             verdict.repairs.push(("the work".to_owned(), vec![why]));
         }
-        verdict.asks_for_repair = ended_well && stage.attempts < 2 && !verdict.repairs.is_empty();
+        // Nobody sits down a second time for what was not handed over.
+        let once = self.plan.interactive;
+        verdict.asks_for_repair = ended_well && stage.attempts < 2 && !verdict.repairs.is_empty() && !once;
         Ok(verdict)
     }
 
@@ -176,6 +178,10 @@ impl ActiveRun<'_> {
                 return false;
             }
             return native_run_result::judge(ended, verdict);
+        }
+        if let (true, PayloadEnding::Code(_)) = (self.plan.interactive, last.finished.ending) {
+            // Whatever the code: a person saw the end, and decides.
+            return true;
         }
         let asks_human = claim.is_some_and(AdapterClaim::needs_human);
         let said = || claim.and_then(|c| c.error.clone()).map(|e| format!(": {e}")).unwrap_or_default();

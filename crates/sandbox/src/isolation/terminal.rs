@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn characters_cannot_be_pushed_into_the_terminal() {
         as_every_user("isolation::terminal::tests::characters_cannot_be_pushed_into_the_terminal", || {
-            let script = "/usr/bin/python3 -c 'import fcntl; fcntl.ioctl(0, 0x5412, b\"x\")' 2>&1 | tail -1; echo END";
+            let script =
+                "/usr/bin/python3 -c 'import fcntl; fcntl.ioctl(0, 0x5412, b\"x\")' 2>&1 | tail -1; echo END";
             let (payload, mut outside, _world) = started(script);
             let said = until(&mut outside, "END");
             assert!(said.contains("PermissionError"), "{said}");

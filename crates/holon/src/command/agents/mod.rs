@@ -3,8 +3,11 @@
 mod add;
 mod check;
 mod list;
+mod screen;
 
 use clap::Subcommand;
+
+pub(crate) use screen::screen_of;
 
 use crate::CommandExit;
 use crate::session::Session;

@@ -28,6 +28,10 @@ Examples:
   holon run --mode plan-then-execute --goal \"Support IPv6\" --agent ./agent.sh --gate stop
   holon run --resume last --message \"Keep the old flag working\"
 
+  # Sit at the agent's own screen, with the mode's walls around it
+  holon run -i --agent claude-code --mode plan
+  holon claude-code --mode plan
+
   # See what would happen, and where each value comes from
   holon run --spec spec.yaml --agent ./agent.sh --dry-run
 
@@ -67,6 +71,9 @@ pub(crate) struct RunArgs {
     /// The agent: a name (`holon agents list`) or the path of a command
     #[arg(long, value_name = "NAME|PATH", help_heading = "Who does it")]
     agent: Option<String>,
+    /// Work at the agent's own screen, in this terminal; Ctrl-] d leaves it running (`holon runs attach` comes back)
+    #[arg(short = 'i', long, help_heading = "Who does it")]
+    pub(super) interactive: bool,
     /// A container image that holds the agent, or in which it runs
     #[arg(long, value_name = "IMAGE", help_heading = "Who does it")]
     image: Option<String>,
@@ -162,7 +169,7 @@ pub(crate) struct RunArgs {
         value_name = "RUN",
         conflicts_with_all = [
             "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
-            "agent_args", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_net", "allow_writes", "snapshot", "verify",
+            "agent_args", "interactive", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_net", "allow_writes", "snapshot", "verify",
             "supervisor", "shadow", "idle_timeout", "max_output", "check", "check_report", "no_auto_checks",
             "tests_may_change", "allow_sensitive", "keep", "dry_run",
         ],
@@ -254,6 +261,7 @@ impl RunArgs {
             ("--mode", self.mode.is_some(), "an improvement is always split into tasks"),
             ("--goal", self.goal.is_some(), "say what is wanted as `holon improve \"…\"`"),
             ("--resume", self.resume.is_some(), "go on with `holon run --resume`"),
+            ("--interactive", self.interactive, "work at an agent's screen with `holon run --interactive`"),
             ("--message", self.message.is_some(), "say what is wanted as `holon improve \"…\"`"),
         ];
         if let Some((flag, _, hint)) = taken.into_iter().find(|(_, given, _)| *given) {
@@ -261,6 +269,22 @@ impl RunArgs {
         }
         (self.mode, self.goal, self.goal_alone) = (Some("orchestrate".into()), Some(goal), true);
         self.publish = pull.or(self.publish);
+        Ok(self)
+    }
+
+    /// The same run at the screen of this program; what would name another is refused.
+    pub(crate) fn at_the_screen_of(mut self, program: String) -> Result<Self, CliFailure> {
+        let taken = [
+            ("--agent", self.agent.is_some()),
+            ("--image", self.image.is_some()),
+            ("--goal", self.goal.is_some()),
+            ("--resume", self.resume.is_some()),
+        ];
+        if let Some((flag, _)) = taken.into_iter().find(|(_, given)| *given) {
+            let hint = "leave it out, or use `holon run`";
+            return Err(CliFailure::user(format!("`holon shell` takes no {flag}"), hint));
+        }
+        (self.interactive, self.agent) = (true, Some(program));
         Ok(self)
     }
 
@@ -383,6 +407,7 @@ impl From<RunArgs> for RunRequest {
             context: args.context,
             agent: args.agent,
             agent_args: args.agent_args,
+            interactive: args.interactive,
             image: args.image,
             model: args.model,
             provider: args.provider,

@@ -3,6 +3,7 @@
 mod composite;
 mod flags;
 mod gatekeeper;
+pub(crate) mod hands_on;
 pub(crate) mod orchestrated;
 mod resumed;
 pub(crate) mod route;
@@ -69,6 +70,9 @@ pub(crate) fn run(args: RunArgs, session: &Session) -> CommandExit {
             "--message goes with --resume",
             "put what the agent shall know into --goal",
         ));
+    }
+    if args.interactive && !args.dry_run {
+        return hands_on::run(args, session);
     }
     let args = route::routed(args, session)?;
     if composite::is_orchestration(&args) && !args.dry_run {

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use holon_apply::ApplyOutcome;
 use holon_core::release::ReleaseTarget;
 use holon_flow::release;
+use holon_host::store::RunFolder;
 
-use super::StoredRunArgs;
+use super::{RunsWorkspaceArgs, StoredRunArgs};
 use crate::CommandExit;
 use crate::command::overrule::{self, OverrideArgs};
 use crate::commander::Commander;
@@ -35,16 +36,27 @@ pub(crate) struct ApplyArgs {
     overruling: OverrideArgs,
 }
 
+/// Applies what nobody holds back.
+pub(crate) fn apply_folder(folder: &RunFolder, session: &Session) -> CommandExit {
+    let id = folder.record()?.id;
+    let which = StoredRunArgs { run: id.as_str().to_owned(), whose: RunsWorkspaceArgs::of(None) };
+    let args = ApplyArgs { which, commit: false, overruling: OverrideArgs::default() };
+    apply(&args, folder, session)
+}
+
 /// Applies it and says what that did.
 pub(crate) fn run(args: &ApplyArgs, session: &Session) -> CommandExit {
-    let folder = args.which.find(session)?;
+    apply(args, &args.which.find(session)?, session)
+}
+
+fn apply(args: &ApplyArgs, folder: &RunFolder, session: &Session) -> CommandExit {
     let target = if args.commit { ReleaseTarget::Commit } else { ReleaseTarget::Apply };
-    let decision = args.overruling.settle(&folder, target, &args.command(), session)?;
+    let decision = args.overruling.settle(folder, target, &args.command(), session)?;
     let (text, code, outcome) = if args.commit {
-        let done = holon_host::run::commit(&folder, &variable)?;
+        let done = holon_host::run::commit(folder, &variable)?;
         (applied::on_branch(&done), ExitCode::SUCCESS, "committed")
     } else {
-        let done = holon_host::run::apply(&folder, &session.places()?)?;
+        let done = holon_host::run::apply(folder, &session.places()?)?;
         match done.outcome {
             ApplyOutcome::Refused { .. } => (applied::text(&done), ExitCode::FAILURE, "conflicts"),
             _ => (applied::text(&done), ExitCode::SUCCESS, "applied"),

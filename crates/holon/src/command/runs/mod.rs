@@ -1,6 +1,7 @@
 //! `holon runs`: what earlier runs left.
 
 mod apply;
+mod attach;
 mod diff;
 mod gc;
 mod list;
@@ -12,6 +13,7 @@ mod task;
 mod undo;
 mod verify;
 
+pub(crate) use apply::apply_folder;
 pub(crate) use verify::place_of;
 
 use std::path::PathBuf;
@@ -36,6 +38,7 @@ pub(crate) enum RunsCommand {
     Show(show::RunsShowArgs),
     Diff(diff::DiffArgs),
     Apply(apply::ApplyArgs),
+    Attach(attach::AttachArgs),
     Undo(undo::UndoArgs),
     Replay(replay::ReplayArgs),
     Verify(verify::RunsVerifyArgs),
@@ -112,6 +115,7 @@ pub(crate) fn dispatch(command: RunsCommand, session: &Session) -> CommandExit {
         RunsCommand::Show(args) => show::run(&args, session),
         RunsCommand::Diff(args) => diff::run(&args, session),
         RunsCommand::Apply(args) => apply::run(&args, session),
+        RunsCommand::Attach(args) => attach::run(&args, session),
         RunsCommand::Undo(args) => undo::run(&args, session),
         RunsCommand::Replay(args) => replay::run(&args, session),
         RunsCommand::Verify(args) => verify::run(&args, session),
