@@ -191,14 +191,21 @@ fn logins_are_listed_and_checked_without_a_secret() {
     assert!(
         of("native")["reasons"].to_string().contains("was made for claude-code, so native may not use it")
     );
-    let select = stage.env.holon(["models", "select", "--intent", "code", "--explain"]);
-    let select = select.cwd(stage.repo.path()).env("OPENROUTER_API_KEY", "canary-key-of-a-provider").run();
-    select
+    let select = |more: &[&str]| {
+        let call = stage.env.holon(["models", "select", "--intent", "code", "--explain"]).args(more);
+        call.cwd(stage.repo.path()).env("ANTHROPIC_API_KEY", "canary-key-of-a-provider").run()
+    };
+    let explained = select(&[]);
+    explained
         .assert_code(0)
         .assert_stdout("Credentials, when none is named")
-        .assert_stdout("There is a key in OPENROUTER_API_KEY, and a key comes before a login.")
-        .assert_stdout("`claude` comes later");
-    assert!(!format!("{}{}{}", doctor.stdout, select.stdout, select.stderr).contains("canary"));
+        .assert_stdout("There is a key in ANTHROPIC_API_KEY, and a key comes before a login.");
+    let rows = select(&["--json"]);
+    let told = rows.json();
+    let own = &told["credentials"][1];
+    assert_eq!((&own["agent"], &own["chosen"]["kind"]), (&json!("claude-code"), &json!("key")));
+    assert!(own["reasons"].to_string().contains("`claude` comes later"), "{own}");
+    assert!(!format!("{doctor}{explained}{rows}").contains("canary"));
     let all = call(&["login", "list", "--all"]);
     all.assert_code(0).assert_stderr("codex: log in with `codex login`");
     let json: Value = serde_json::from_str(&call(&["login", "list", "--json"]).stdout).unwrap();
