@@ -118,6 +118,30 @@ export function scriptFor(message, mode, language, tools) {
       step("tool_end", { call: "1-1", tool: "<b>x</b>", ok: true, duration_ms: 1, output: "\u001b[31m<script>window.__pwned=1</script>" }), ...say(HOSTILE), step("title", { title: "<img src=x onerror=window.__pwned=1>" }), usage,
     ];
   }
+  if (has("long output")) {
+    const whole = Array.from({ length: 9000 }, (_, at) => `test case_${at} ... ok\n`).join("") + "error: the last line says why\n";
+    const [head, end] = [whole.slice(0, 8192), whole.slice(-8192)];
+    return [
+      step("round", { round: 1 }), step("tool_start", { call: "1-1", tool: "execute", class: "exec", summary: "cargo test", decision: "allow", rule: "tools.execute", reason: "execute mode allows `execute`" }, 20),
+      { wait: 60, live: { call: "1-1", bytes: 44, end: "test case_0 ... ok\ntest case_1 ... ok\n" } },
+      { wait: 900, live: { call: "1-1", bytes: 90_000, end: "test case_4000 ... ok\ntest case_4001 ... ok\n" } },
+      { ...step("tool_end", { call: "1-1", tool: "execute", ok: false, exit_code: 101, duration_ms: 1900, summary: "exit code 101", output: head, output_end: end, output_bytes: whole.length, output_left_out: whole.length - 16384, output_kept: whole.length }, 900), kept: whole },
+      ...say("It failed: see the last line."), usage,
+    ];
+  }
+  if (has("huge answer")) {
+    const part = (at) => `## Part ${at}\n\nSome **words** about \`part_${at}\`, with a [link](https://example.invalid/${at}).\n\n- one\n- two\n  - three\n\n\`\`\`rust\n// part ${at}\nfn part_${at}() -> u32 { ${at} }\n\`\`\`\n\n| a | b |\n|---|---|\n| ${at} | x |\n\n`;
+    const text = Array.from({ length: 560 }, (_, at) => part(at)).join("") + "The very last words.";
+    return [step("round", { round: 1 }), ...(text.match(/[\s\S]{1,40}/g) ?? []).map((piece, at) => step("message", { text: piece }, at % 2 ? 5 : 0)), usage];
+  }
+  if (has("edit card")) {
+    return [
+      step("round", { round: 1 }),
+      ...call("1-1", "read_file", "src/greet.py", '[lines 1-5 of 5]\n"""Greetings."""\n\ndef greet(name):\n    # a comment\n    return "hello " + name\n'),
+      ...call("1-2", "edit_file", "src/greet.py", "", { summary: "src/greet.py: changed at line 3-5", diff: PATCH.slice(0, PATCH.indexOf("diff --git a/tests")) }),
+      ...say("Changed.\n\n```rust\nfn main() {\n    // twice\n    println!(\"{}\", 2);\n}\n```\n"), usage,
+    ];
+  }
   if (has("fail")) return [step("round", { round: 1 }, 30), step("error", { message: "the provider answered 529 overloaded", code: "model" })];
   if (mode === "plan" && !has("explain")) {
     return [

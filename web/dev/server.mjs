@@ -46,7 +46,25 @@ async function body(request) {
 
 const routes = [
   ["GET", /^\/api\/info$/, (_, response) => send(response, 200, info)],
-  ["GET", /^\/api\/threads$/, (_, response, __, query) => send(response, 200, threads.page(Number(query.get("limit") ?? 50), query.get("before")))],
+  ["GET", /^\/api\/threads$/, (_, response, __, query) => send(response, 200, threads.page(Number(query.get("limit") ?? 50), query.get("before"), query.get("archived") === "true", query.has("pinned") ? query.get("pinned") === "true" : null))],
+  ["GET", /^\/api\/search$/, (_, response, __, query) => send(response, 200, threads.search(query.get("q") ?? ""))],
+  ["PATCH", /^\/api\/threads\/([^/]+)$/, async (request, response, [thread]) => {
+    Object.assign(thread, JSON.parse(await body(request)));
+    send(response, 200, thread.describe());
+  }],
+  ["GET", /^\/api\/threads\/([^/]+)\/branches$/, (_, response, [thread]) => send(response, 200, { threads: threads.familyOf(thread).map((one) => one.describe()) })],
+  ["POST", /^\/api\/threads\/([^/]+)\/branches$/, async (request, response, [thread]) => {
+    if (thread.state === "running") return problem(response, 409, "turn_running", "a turn is under way in this thread");
+    send(response, 201, threads.branch(thread, JSON.parse(await body(request)).turn).describe());
+  }],
+  ["GET", /^\/api\/threads\/([^/]+)\/export$/, (_, response, [thread], query) => send(response, 200, query.get("format") === "json" ? JSON.stringify(thread.describe()) : `# ${thread.title}\n`, "text/markdown")],
+  ["GET", /^\/api\/threads\/([^/]+)\/turns\/(\d+)\/calls\/([^/]+)\/output$/, (_, response, [thread, turn, call], query) => {
+    const whole = thread.outputs.get(`${turn}/${call}`);
+    if (whole === undefined) return problem(response, 404, "not_found", "there is no such output");
+    const from = Number(query.get("from") ?? 0);
+    const text = whole.slice(from, from + Number(query.get("bytes") ?? 65536));
+    send(response, 200, { from, next: from + text.length, kept: whole.length, text });
+  }],
   ["POST", /^\/api\/threads$/, async (request, response) => {
     const { workspace } = JSON.parse(await body(request));
     if (!workspace?.startsWith("/srv/")) return problem(response, 403, "forbidden", `${workspace} is not below an allowed folder`);

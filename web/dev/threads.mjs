@@ -8,6 +8,7 @@ class Thread {
     Object.assign(this, {
       id, workspace, events: [], turns: [], state: "idle", title: null, mode: "build", tools: {}, interrupt: null, readers: new Set(), created: now(), updated: now(),
       usage: { input: 0, cached: 0, output: 0, reasoning: 0, cost_usd: 0 }, cancelled: false, language: "en",
+      pinned: false, archived: false, branch: null, family: id, outputs: new Map(),
     });
   }
 
@@ -15,6 +16,7 @@ class Thread {
     return {
       id: this.id, workspace: this.workspace, agent: "native", model: "demo/cassette", title: this.title, mode: this.mode, state: this.state,
       created_at: this.created, updated_at: this.updated, last_seq: this.events.length, turns_count: this.turns.length, tools: this.tools, interrupt: this.interrupt, usage: this.usage,
+      pinned: this.pinned, archived: this.archived, branch: this.branch, family: this.family,
     };
   }
 
@@ -74,6 +76,8 @@ class Thread {
       }
       if (step.drop) for (const reader of this.readers) reader.destroy();
       if (step.changed) turn.changed = true;
+      if (step.live) for (const reader of this.readers) reader.write(`event: tool_output\ndata: ${JSON.stringify(step.live)}\n\n`);
+      if (step.kept) this.outputs.set(`${turn.number}/${step.data.call}`, step.kept);
       if (step.name) this.emit(step.name, step.data);
       if (step.name === "error") turn.state = step.data.code === "plan_mode" ? "denied" : "failed";
     }
@@ -144,8 +148,39 @@ export class Threads {
     return thread;
   }
 
-  page(limit, before) {
-    const all = [...this.all.values()].sort((a, b) => b.updated.localeCompare(a.updated));
+  /** A thread with what another one had before a turn. */
+  branch(thread, number) {
+    const branch = this.make(thread.workspace);
+    const first = thread.turns.find((turn) => turn.number === number);
+    branch.events = thread.events.slice(0, first.first_seq - 1);
+    branch.turns = thread.turns.filter((turn) => turn.number < number).map((turn) => ({ ...turn }));
+    branch.title = number > 1 ? thread.title : null;
+    branch.family = thread.family;
+    branch.branch = { thread: thread.id, turn: number };
+    return branch;
+  }
+
+  familyOf(thread) {
+    return [...this.all.values()].filter((other) => other.family === thread.family).sort((a, b) => a.created.localeCompare(b.created));
+  }
+
+  search(words) {
+    const wanted = words.toLowerCase();
+    const places = [];
+    for (const thread of this.all.values()) {
+      const add = (text, turn, part) => {
+        const at = text.toLowerCase().indexOf(wanted);
+        if (at >= 0) places.push({ thread: thread.id, title: thread.title, turn, part, before: text.slice(Math.max(0, at - 30), at), words: text.slice(at, at + wanted.length), after: text.slice(at + wanted.length, at + 60), at: thread.updated });
+      };
+      if (thread.title) add(thread.title, 0, "title");
+      for (const turn of thread.turns) add(turn.message, turn.number, "message");
+    }
+    return { places: places.slice(0, 60), more: places.length > 60 };
+  }
+
+  page(limit, before, archived = false, pinned = null) {
+    const latest = (thread) => !this.familyOf(thread).some((other) => other.updated > thread.updated && other.archived === archived);
+    const all = [...this.all.values()].filter((thread) => thread.archived === archived && (pinned === null || thread.pinned === pinned) && latest(thread)).sort((a, b) => b.updated.localeCompare(a.updated));
     const from = before ? all.findIndex((thread) => thread.id === before) + 1 : 0;
     const threads = all.slice(from, from + limit);
     return { threads: threads.map((thread) => thread.describe()), next: from + limit < all.length ? threads.at(-1).id : null };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 const dist = new URL("../dist", import.meta.url).pathname;
-const LIMIT = 250 * 1024;
+const LIMIT = 200 * 1024;
 const html = readFileSync(join(dist, "index.html"), "utf8");
 const first = new Set(["index.html", ...[...html.matchAll(/(?:src|href)="\/([^"]+)"/g)].map((match) => match[1])]);
 let total = 0;

@@ -6,10 +6,12 @@ import { useHashLocation } from "wouter/use-hash-location";
 import { api, Failure, signIn } from "./api/client";
 import type { Info } from "./api/contract";
 import { Chat } from "./chat/chat";
+import { paletteCommands } from "./chat/palette-commands";
 import { Sidebar } from "./chat/sidebar";
 import { useThreads } from "./chat/thread-list";
 import { wake } from "./conversation/sessions";
 import { hearTabs } from "./conversation/tabs";
+import { setMode } from "./settings/mode";
 import { SignIn } from "./settings/sign-in";
 import { useSpeech } from "./i18n/language";
 import { Boundary } from "./ui/boundary";
@@ -27,6 +29,7 @@ const framed = ({ menu }: { menu: ReactNode }, content: ReactNode) => (
 );
 const Runs = later(() => import("./runs/runs"), framed);
 const Audit = later(() => import("./audit/audit"), framed);
+const Palette = later(() => import("./ui/palette-dialog"));
 const Modes = later(() => import("./modes/modes"), framed);
 
 export function App() {
@@ -38,11 +41,12 @@ export function App() {
 }
 
 function Frame() {
-  const { t } = useSpeech();
-  const [location] = useLocation();
+  const speech = useSpeech();
+  const { t } = speech;
+  const [location, navigate] = useLocation();
   const [info, setInfo] = useState<Info | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
-  const { threads, next, reload, more } = useThreads(setFailure);
+  const { threads, next, reload, more, archived, showArchived } = useThreads(setFailure);
   const [tried, setTried] = useState(false);
   const [menu, setMenu] = useState(false);
   const active = /^\/t\/([^/]+)/.exec(location)?.[1] ?? null;
@@ -69,6 +73,18 @@ function Frame() {
     place.current = location;
   }, [location]);
 
+  const [palette, setPalette] = useState(false);
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
+      event.preventDefault();
+      // Over another dialog it would stand behind what waits for an answer.
+      if (document.querySelector("dialog[open]") === null) setPalette(true);
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, []);
+
   if (failure instanceof Failure && failure.status === 401) {
     return (
       <SignIn
@@ -92,7 +108,8 @@ function Frame() {
       <a className="skip" href="#main" onClick={skip}>
         {t("skip")}
       </a>
-      <Sidebar threads={threads} active={active} info={info} onMore={next === null ? null : more} onChange={reload} open={menu} onClose={() => setMenu(false)} />
+      <Sidebar threads={threads} active={active} info={info} onMore={next === null ? null : more} onChange={reload} archived={archived} onArchived={showArchived} open={menu} onClose={() => setMenu(false)} />
+      {palette && <Palette commands={paletteCommands({ speech, threads, active, go: navigate, setMode })} onClose={() => setPalette(false)} />}
       {menu && <div className="scrim" onClick={() => setMenu(false)} />}
       <main id="main" tabIndex={-1} inert={menu}>
         {failure !== null && <Problem error={failure} onRetry={begin} onClose={() => setFailure(null)} />}

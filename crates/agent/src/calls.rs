@@ -199,8 +199,12 @@ impl AgentTurn<'_> {
             }
             trouble.outcome(&self.described[ready.tool])
         });
-        let ok = !outcome.is_error && outcome.exit.is_none_or(|code| code == 0);
+        let ok = !outcome.is_error && !outcome.cut_short && outcome.exit.is_none_or(|code| code == 0);
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if !outcome.heard && outcome.text.contains('\n') {
+            let text = outcome.text.clone();
+            self.agent.watcher.tell(EventBody::ToolOutput { call: ready.id.clone(), text });
+        }
         self.agent.watcher.tell(EventBody::ToolFinished {
             call: ready.id.clone(),
             ok,

@@ -1,6 +1,7 @@
 //! Whoever wants to see what the agent does while it does it.
 
 use holon_core::event::EventBody;
+use holon_core::ids::CallId;
 
 /// Receives what happens, in order; closures that take a [`EventBody`] are watchers.
 ///
@@ -8,6 +9,10 @@ use holon_core::event::EventBody;
 pub trait AgentEventSink: Send + Sync {
     /// Takes one thing that happened; must not block for long.
     fn tell(&self, body: EventBody);
+
+    /// Takes what a call made of a file: a patch in git's form, bounded, not redacted. It is for whoever watches; a run's
+    /// record has the patch of the whole instead.
+    fn edited(&self, _call: &CallId, _diff: String) {}
 }
 
 impl<F: Fn(EventBody) + Send + Sync> AgentEventSink for F {

@@ -22,6 +22,18 @@ pub(crate) struct ThreadEventLog {
     numbered: Mutex<NumberedEvents>,
     /// What has been stored, and whether more is to come.
     standing: watch::Sender<EventLogStatus>,
+    /// What running calls print, which is no part of the story until they end.
+    running: Mutex<Vec<RunningOutput>>,
+}
+
+/// What is shown of a call that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RunningOutput {
+    pub(crate) call: String,
+    /// Bytes so far.
+    pub(crate) bytes: u64,
+    /// The last lines.
+    pub(crate) end: String,
 }
 
 /// Events in the order of their numbers; the last ones may not be stored yet.
@@ -39,6 +51,8 @@ pub(crate) struct EventLogStatus {
     pub(crate) running: bool,
     /// Whether the end of the last turn could not be stored.
     pub(crate) lost: bool,
+    /// Counts what running calls have shown.
+    pub(crate) shown: u64,
 }
 
 /// An event before it has a number.
@@ -51,9 +65,24 @@ pub(crate) struct EventDraft {
 
 impl ThreadEventLog {
     pub(crate) fn new(thread: ThreadId, store: Arc<ChatStore>, last_seq: u64) -> Self {
-        let (standing, _) = watch::channel(EventLogStatus { seq: last_seq, running: false, lost: false });
+        let (standing, _) =
+            watch::channel(EventLogStatus { seq: last_seq, running: false, lost: false, shown: 0 });
         let numbered = Mutex::new(NumberedEvents { seq: last_seq, tail: VecDeque::new() });
-        Self { thread, store, numbered, standing }
+        Self { thread, store, numbered, standing, running: Mutex::default() }
+    }
+
+    /// Shows what running calls print; what is not named any more has ended.
+    pub(crate) fn show_running(&self, outputs: Vec<RunningOutput>) {
+        let quiet = outputs.is_empty();
+        *lock(&self.running) = outputs;
+        if !quiet {
+            self.standing.send_modify(|standing| standing.shown += 1);
+        }
+    }
+
+    /// What running calls have printed last.
+    pub(crate) fn running_outputs(&self) -> Vec<RunningOutput> {
+        lock(&self.running).clone()
     }
 
     /// The number the next event will have.

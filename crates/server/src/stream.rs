@@ -15,7 +15,7 @@ use holon_store::{ChatStore, EventRow, StoreBackend};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::event_log::EventLogStatus;
+use crate::event_log::{EventLogStatus, RunningOutput};
 use crate::guard::ConcurrencyPermit;
 use crate::live_threads::LiveThreadHandle;
 
@@ -37,6 +37,8 @@ pub(crate) struct ThreadReader {
     pub(crate) thread: holon_core::ids::ThreadId,
     /// The last event the reader has.
     pub(crate) after: u64,
+    /// Whether it also wants to see what calls print while they run.
+    pub(crate) live: bool,
     /// A place among those who may read at once.
     #[expect(dead_code, reason = "held, not looked at")]
     pub(crate) seat: ConcurrencyPermit,
@@ -53,13 +55,18 @@ struct OpenThreadStream {
     ready: VecDeque<Arc<EventRow>>,
     /// Of the event that was taken last, what has not been handed on.
     rest: Bytes,
+    /// How often running calls had shown something when it was handed on last.
+    shown: u64,
+    /// What was handed on of them.
+    running: Vec<RunningOutput>,
 }
 
 impl ThreadReader {
     /// The answer; it ends when the thread has nothing more to say for now.
     pub(crate) fn answer(self) -> Response {
         let standing = self.held.feed.watch();
-        let going = OpenThreadStream { reader: self, standing, ready: VecDeque::new(), rest: Bytes::new() };
+        let (ready, rest, running) = Default::default();
+        let going = OpenThreadStream { reader: self, standing, ready, rest, shown: 0, running };
         let chunks = stream::unfold(ThreadStreamState::Going(Box::new(going)), |state| async move {
             match state {
                 ThreadStreamState::Over => None,
@@ -101,6 +108,12 @@ impl OpenThreadStream {
             if !self.ready.is_empty() {
                 return (self.take(), false);
             }
+            if self.reader.live && standing.running && standing.shown != self.shown {
+                self.shown = standing.shown;
+                if let Some(text) = self.running_outputs() {
+                    return (Bytes::from(text), false);
+                }
+            }
             if standing.lost && !standing.running {
                 return (last_words("not_stored", NOT_STORED), true);
             }
@@ -114,6 +127,20 @@ impl OpenThreadStream {
                 Err(_) => return (Bytes::from_static(b": ping\n\n"), false),
             }
         }
+    }
+
+    /// What running calls have printed since the last look, as events without a number: they are not stored, and whoever
+    /// comes later finds the output with the call's end.
+    fn running_outputs(&mut self) -> Option<String> {
+        use std::fmt::Write as _;
+        let running = self.reader.held.feed.running_outputs();
+        let mut text = String::new();
+        for output in running.iter().filter(|output| !self.running.contains(output)) {
+            let data = serde_json::json!({"call": output.call, "bytes": output.bytes, "end": output.end});
+            let _ = write!(text, "event: tool_output\ndata: {data}\n\n");
+        }
+        self.running = running;
+        (!text.is_empty()).then_some(text)
     }
 
     async fn fetch(&mut self) -> Result<(), holon_store::StoreError> {

@@ -216,6 +216,7 @@ mod tests {
             let thread: StoredThread = serde_json::from_value(serde_json::json!({
                 "id": id, "user": "a", "workspace": "/w", "agent": "native", "model": null, "title": null, "mode": null,
                 "tools": {}, "state": "idle", "created_at": "", "updated_at": "", "last_seq": 0, "turns": 0,
+                "pinned": false, "archived": false, "branch": null, "family": id,
                 "usage": holon_core::manifest::UsageTotals::default(),
             }))
             .unwrap();

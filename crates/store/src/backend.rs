@@ -5,7 +5,8 @@ use holon_core::ids::ThreadId;
 use crate::chain::{ChainHead, ChainVerdict};
 use crate::error::StoreError;
 use crate::record::{
-    AuditEntry, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload, UploadOwner,
+    AuditEntry, EventRow, FoundText, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload,
+    ThreadFilter, ToolOutputRange, UploadOwner,
 };
 use crate::write::StoreWrite;
 
@@ -47,9 +48,15 @@ pub trait StoreBackend: Send {
     fn threads(
         &self,
         user: &str,
+        filter: &ThreadFilter,
         before: Option<(&str, &str)>,
         limit: usize,
     ) -> Result<Vec<StoredThread>, StoreError>;
+    /// All threads of a family that a user has, the oldest first.
+    fn family(&self, user: &str, family: &ThreadId) -> Result<Vec<StoredThread>, StoreError>;
+    /// Where a user's threads have these words, in titles, messages and answers, whatever the case of their letters; the
+    /// latest first.
+    fn search(&self, user: &str, words: &str, limit: usize) -> Result<Vec<FoundText>, StoreError>;
     /// Threads of everybody that are not idle.
     fn busy_threads(&self) -> Result<Vec<StoredThread>, StoreError>;
     /// The turns of a thread from this number on, in order; they count from 1.
@@ -76,6 +83,15 @@ pub trait StoreBackend: Send {
     fn kept(&self, thread: &ThreadId, name: &str) -> Result<Option<String>, StoreError>;
     /// A kept list of texts, in order; an empty one where there is none.
     fn kept_list(&self, thread: &ThreadId, name: &str) -> Result<Vec<String>, StoreError>;
+    /// What a command printed, from this byte on: as many whole characters as fit into so many bytes, and at least one.
+    fn tool_output(
+        &self,
+        thread: &ThreadId,
+        turn: u64,
+        call: &str,
+        from: u64,
+        bytes: usize,
+    ) -> Result<ToolOutputRange, StoreError>;
     /// What waits for a person and was not answered.
     fn open_interrupt(&self, thread: &ThreadId) -> Result<Option<InterruptRow>, StoreError>;
     /// All mode switches of a thread, in order.

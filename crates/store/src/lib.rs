@@ -17,7 +17,8 @@ pub use chain::{ChainHead, ChainVerdict};
 pub use error::StoreError;
 pub use front::ChatStore;
 pub use record::{
-    AuditEntry, AuditNote, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload,
-    ThreadState, TurnState, UploadOwner,
+    AuditEntry, AuditNote, BranchOrigin, EventRow, FoundText, InterruptRow, ModeSwitch, StoredThread,
+    StoredTurn, StoredUpload, ThreadFilter, ThreadState, ToolOutputPiece, ToolOutputRange, TurnState,
+    UploadOwner,
 };
-pub use write::{ListTail, StoreWrite, ThreadUpdate, TurnUpdate};
+pub use write::{ListTail, StoreWrite, ThreadBranching, ThreadMarks, ThreadUpdate, TurnUpdate};

@@ -36,6 +36,51 @@ pub struct StoredThread {
     pub turns: u64,
     /// What all its turns used.
     pub usage: UsageTotals,
+    /// It stays at the top of lists.
+    pub pinned: bool,
+    /// It is in no list but that of archived threads.
+    pub archived: bool,
+    /// Where it comes from, when it goes on from the middle of another thread.
+    pub branch: Option<BranchOrigin>,
+    /// The thread that it and all its branches began as.
+    pub family: ThreadId,
+}
+
+/// Where a branch begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchOrigin {
+    /// The thread it goes on from, which may be gone.
+    pub thread: ThreadId,
+    /// Its first own turn.
+    pub turn: u64,
+}
+
+/// Which threads of a user are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ThreadFilter {
+    /// Archived ones, or the others.
+    pub archived: bool,
+    /// Only pinned ones, or only others.
+    pub pinned: Option<bool>,
+    /// All branches, not only the one of each family in which something happened last.
+    pub branches: bool,
+}
+
+/// A place where words were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundText {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What it is called.
+    pub title: Option<String>,
+    /// The turn; 0 where the title has it.
+    pub turn: u64,
+    /// Whether a person said it, and not the agent.
+    pub said: bool,
+    /// The whole text.
+    pub text: String,
+    /// When that turn began, or something happened last.
+    pub at: String,
 }
 
 /// What a thread is doing.
@@ -119,6 +164,32 @@ pub struct EventRow {
     pub data: String,
     /// RFC 3339.
     pub at: String,
+}
+
+/// A piece of what a command printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOutputPiece {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The turn of the call.
+    pub turn: u64,
+    /// The call.
+    pub call: String,
+    /// The byte of the whole output with which it begins.
+    pub start: u64,
+    /// What was printed, redacted.
+    pub body: String,
+}
+
+/// A part of what a command printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolOutputRange {
+    /// The byte with which it begins: the one asked for, or the first of the character around it.
+    pub from: u64,
+    /// Whole characters.
+    pub text: String,
+    /// Bytes that are kept of this call.
+    pub kept: u64,
 }
 
 /// Something that waits for a person.

@@ -6,7 +6,7 @@ use holon_core::policy::ToolTable;
 
 use crate::record::{
     AuditNote, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload, ThreadState,
-    TurnState,
+    ToolOutputPiece, TurnState,
 };
 
 /// One write.
@@ -16,6 +16,10 @@ pub enum StoreWrite {
     NewThread(Box<StoredThread>),
     /// Changes of a thread.
     Thread(Box<ThreadUpdate>),
+    /// What a person thinks of a thread; nothing has happened in it by that.
+    Marks(ThreadMarks),
+    /// A thread that goes on from the middle of another one, with everything before.
+    Branch(Box<ThreadBranching>),
     /// Takes a thread away with everything of it but its audit entries.
     DeleteThread(ThreadId),
     /// A new turn; its thread counts it.
@@ -32,6 +36,8 @@ pub enum StoreWrite {
     Keep(ThreadId, &'static str, String),
     /// Gives a list of texts of a thread, kept under a name, another end.
     KeepFrom(Box<ListTail>),
+    /// A piece of what a command printed.
+    ToolOutput(ToolOutputPiece),
     /// Something waits for a person.
     Interrupt(InterruptRow),
     /// A person answered: thread, interrupt, when.
@@ -46,6 +52,30 @@ pub enum StoreWrite {
     Bring(ThreadId, String),
     /// Forgets uploads that no thread has and that came before this time.
     ForgetUploads(String),
+}
+
+/// What a person thinks of a thread; what is `None` stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadMarks {
+    /// Which one.
+    pub id: ThreadId,
+    /// What it is called.
+    pub title: Option<String>,
+    /// It stays at the top of lists.
+    pub pinned: Option<bool>,
+    /// It is in no list but that of archived threads.
+    pub archived: Option<bool>,
+}
+
+/// A thread to be made out of another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadBranching {
+    /// The new one; its counts say how much is copied.
+    pub thread: StoredThread,
+    /// The one it comes from.
+    pub from: ThreadId,
+    /// The first turn that is not copied.
+    pub turn: u64,
 }
 
 /// Another end of a kept list.

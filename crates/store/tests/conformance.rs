@@ -3,12 +3,18 @@
 
 #[path = "conformance/audit.rs"]
 mod audit;
+#[path = "conformance/branches.rs"]
+mod branches;
 #[path = "conformance/lists.rs"]
 mod lists;
+#[path = "conformance/marks.rs"]
+mod marks;
 #[path = "conformance/stage.rs"]
 mod stage;
 #[path = "conformance/threads.rs"]
 mod threads;
+#[path = "conformance/tool_outputs.rs"]
+mod tool_outputs;
 #[path = "conformance/uploads.rs"]
 mod uploads;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use holon_store::sqlite::Sqlite;
 use holon_store::{
     AuditNote, ChainVerdict, ChatStore, LogBacklog, StoreBackend, StoreConnector, StoreError, StoreWrite,
-    StoredThread, ThreadState,
+    StoredThread, ThreadBranching, ThreadFilter, ThreadState,
 };
 use rusqlite::Connection;
 use serde_json::json;
@@ -39,6 +39,10 @@ fn thread(name: &str) -> StoreWrite {
         last_seq: 0,
         turns: 0,
         usage: Default::default(),
+        pinned: false,
+        archived: false,
+        branch: None,
+        family: name.parse().unwrap(),
     }))
 }
 
@@ -98,6 +102,73 @@ fn an_older_database_is_brought_up_to_date() {
     assert!(version > 1);
     let kept = Sqlite::open(folder.path()).unwrap().connect().unwrap().audit(0, 10, None).unwrap();
     assert_eq!(kept.len(), 1, "nothing is lost on the way");
+}
+
+/// Every step there has been; a database of each version is brought up to date.
+const STEPS: [&str; 6] = [
+    include_str!("../src/sqlite/migrations/0001_threads.sql"),
+    include_str!("../src/sqlite/migrations/0002_open_interrupts.sql"),
+    include_str!("../src/sqlite/migrations/0003_lists.sql"),
+    include_str!("../src/sqlite/migrations/0004_tool_outputs.sql"),
+    include_str!("../src/sqlite/migrations/0005_thread_list.sql"),
+    include_str!("../src/sqlite/migrations/0006_branches.sql"),
+];
+
+#[test]
+fn a_database_of_every_version_keeps_its_threads() {
+    for version in 1..STEPS.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let raw = Connection::open(folder.path().join("holon.db")).unwrap();
+        STEPS[..version].iter().for_each(|step| raw.execute_batch(step).unwrap());
+        raw.pragma_update(None, "user_version", version as i64).unwrap();
+        raw.execute_batch(
+            "INSERT INTO threads (id, user, workspace, agent, model, title, mode, tools, state, created_at, updated_at, last_seq,
+             turns, usage) VALUES ('t-1', 'local', '/w', 'native', NULL, 'A title', 'plan', '{}', 'idle', '2026', '2026', 3, 1, '{}'),
+             ('t-2', 'local', '/w', 'native', NULL, NULL, NULL, '{}', 'idle', '2025', '2025', 0, 0, '{}');
+             INSERT INTO turns VALUES ('t-1', 1, 'plan', 'What is it?', '[]', 'completed', NULL, 1, 3, '2026', '2026', 0, 0);
+             INSERT INTO events VALUES ('t-1', 1, 1, 'turn', '{}', '2026'),
+             ('t-1', 2, 1, 'message', '{\"text\":\"It is a lo\"}', '2026'), ('t-1', 3, 1, 'message', '{\"text\":\"gin.\"}', '2026');
+             INSERT INTO kept (thread, name, body) VALUES ('t-1', 'conversation', '{\"goal\":\"g\"}');",
+        )
+        .unwrap();
+        if version >= 3 {
+            raw.execute_batch("INSERT INTO kept_items (thread, name, place, body) VALUES ('t-1', 'conversation', 0, '\"q\"')")
+                .unwrap();
+        }
+        drop(raw);
+        let mut backend = Sqlite::open(folder.path()).unwrap().connect().unwrap();
+        let list = backend.threads("local", &ThreadFilter::default(), None, 10).unwrap();
+        assert_eq!(
+            list.iter().map(|thread| thread.id.as_str()).collect::<Vec<_>>(),
+            ["t-1", "t-2"],
+            "{version}"
+        );
+        let id = list[0].id.clone();
+        assert_eq!(
+            (list[0].title.as_deref(), list[0].pinned, list[0].archived),
+            (Some("A title"), false, false)
+        );
+        assert_eq!(backend.events(&id, 0, 10, 10_000).unwrap().len(), 3);
+        assert_eq!(backend.turns(&id, 1).unwrap()[0].message, "What is it?");
+        assert_eq!(backend.kept(&id, "conversation").unwrap().as_deref(), Some("{\"goal\":\"g\"}"));
+        assert_eq!(backend.kept_list(&id, "conversation").unwrap().len(), usize::from(version >= 3));
+        if version < 6 {
+            assert_eq!(list[0].family, id, "each is a family of its own");
+            // Nobody knows how the conversation stood then.
+            let mut new = list[0].clone();
+            new.id = "t-b".parse().unwrap();
+            let order = ThreadBranching { thread: new, from: id.clone(), turn: 1 };
+            let told = backend.commit(&[vec![StoreWrite::Branch(Box::new(order))]]).unwrap().remove(0);
+            assert!(told.unwrap_err().is_conflict(), "{version}");
+        }
+        if version < 5 {
+            assert_eq!(
+                backend.search("local", "a login", 10).unwrap()[0].text,
+                "It is a login.",
+                "{version}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -101,13 +101,20 @@ export async function signOut(): Promise<void> {
 
 export const api = {
   info: () => json<C.Info>("/api/info"),
-  threads: (limit: number, before?: string) =>
-    json<{ threads: C.Thread[]; next: string | null }>(`/api/threads?limit=${limit}${before ? `&before=${id(before)}` : ""}`),
+  threads: (limit: number, before?: string, archived = false, pinned = false) =>
+    json<{ threads: C.Thread[]; next: string | null }>(`/api/threads?limit=${limit}&archived=${archived}${archived ? "" : `&pinned=${pinned}`}${before ? `&before=${id(before)}` : ""}`),
+  changeThread: (thread: string, change: { title?: string; pinned?: boolean; archived?: boolean }) => json<C.Thread>(`/api/threads/${id(thread)}`, asJson("PATCH", change)),
+  branches: (thread: string) => json<{ threads: C.Thread[] }>(`/api/threads/${id(thread)}/branches`),
+  branch: (thread: string, turn: number) => json<C.Thread>(`/api/threads/${id(thread)}/branches`, asJson("POST", { turn })),
+  search: (words: string) => json<{ places: C.FoundPlace[]; more: boolean }>(`/api/search?q=${id(words)}`),
+  exportThread: async (thread: string, format: "markdown" | "json") => (await request(`/api/threads/${id(thread)}/export?format=${format}`)).blob(),
   /** With the turns from a number on; all of them unless told. */
   thread: (thread: string, since = 1) => json<C.Thread & { turns: C.Turn[] }>(`/api/threads/${id(thread)}?since=${since}`),
   newThread: (workspace: string) => json<C.Thread>("/api/threads", asJson("POST", { workspace })),
   deleteThread: (thread: string) => request(`/api/threads/${id(thread)}`, { method: "DELETE" }),
   cancel: (thread: string) => json<{ cancelled: boolean }>(`/api/chat/${id(thread)}/cancel`, asJson("POST", {})),
+  output: (thread: string, turn: number, call: string, from: number, bytes: number) =>
+    json<C.OutputPart>(`/api/threads/${id(thread)}/turns/${turn}/calls/${id(call)}/output?from=${from}&bytes=${bytes}`),
   upload: (file: File) =>
     json<C.Upload>(`/api/files?name=${id(file.name)}`, {
       method: "POST",

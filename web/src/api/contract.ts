@@ -51,8 +51,30 @@ export interface Thread {
   last_seq: number;
   turns_count: number;
   tools: Record<string, Word>;
+  pinned: boolean;
+  archived: boolean;
+  branch: Branch | null;
+  family: string;
   interrupt: Interrupt | null;
   usage: Usage;
+}
+
+/** Where a branch begins: the thread it goes on from, and its first own turn. */
+export interface Branch {
+  thread: string;
+  turn: number;
+}
+
+/** A place where words were found. */
+export interface FoundPlace {
+  thread: string;
+  title: string | null;
+  turn: number;
+  part: string;
+  before: string;
+  words: string;
+  after: string;
+  at: string;
 }
 
 export interface Turn {
@@ -158,8 +180,20 @@ export interface Events {
     exit_code?: number | null;
     duration_ms?: number;
     summary?: string | null;
+    /** All of it, or its beginning where `output_end` is there. */
     output?: string;
+    output_end?: string;
+    output_bytes?: number;
+    output_left_out?: number;
+    /** Bytes that can be asked for. */
+    output_kept?: number;
+    /** What it changed in files, as a patch. */
+    diff?: string;
+    /** It was refused, which its start says already. */
+    denied?: boolean;
   };
+  /** What a call that runs has printed: how much, and its last lines. Not stored. */
+  tool_output: { call: string; bytes: number; end: string };
   interrupt: Interrupt;
   title: { title: string };
   graph: { todos?: Todo[]; graph?: TaskGraph };
@@ -205,6 +239,14 @@ export interface RunDetail extends Run {
   manifest: Record<string, unknown> | null;
   artifacts: { path: string; bytes: number }[];
   evidence?: { path: string; bytes: number }[];
+}
+
+/** A part of what a call printed. */
+export interface OutputPart {
+  from: number;
+  next: number;
+  kept: number;
+  text: string;
 }
 
 /** The end of a file: what comes before it is `cut` bytes long. */

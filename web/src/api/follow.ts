@@ -76,14 +76,14 @@ function open(how: Following, start: Start, after: number): Promise<Response> {
   switch (start.kind) {
     case "say": {
       const { message, files, mode } = start;
-      return request(`/api/chat/${thread}`, { ...asJson("POST", files.length ? { message, files, mode } : { message, mode }), signal });
+      return request(`/api/chat/${thread}?live=true`, { ...asJson("POST", files.length ? { message, files, mode } : { message, mode }), signal });
     }
     case "resume": {
       const { interrupt, answers, decisions } = start;
-      return request(`/api/chat/${thread}/resume`, { ...asJson("POST", { interrupt_id: interrupt, answers, decisions }), signal });
+      return request(`/api/chat/${thread}/resume?live=true`, { ...asJson("POST", { interrupt_id: interrupt, answers, decisions }), signal });
     }
     case "attach":
-      return request(`/api/chat/${thread}/events?after=${after}`, { signal, headers: { "Last-Event-ID": String(after) } });
+      return request(`/api/chat/${thread}/events?live=true&after=${after}`, { signal, headers: { "Last-Event-ID": String(after) } });
   }
 }
 
@@ -122,7 +122,7 @@ function alive<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 const NAMES = new Set<string>([
-  "turn", "message", "reasoning", "round", "tool_start", "tool_end", "interrupt", "title", "graph", "supervisor", "usage", "note", "error", "done",
+  "turn", "message", "reasoning", "round", "tool_start", "tool_end", "tool_output", "interrupt", "title", "graph", "supervisor", "usage", "note", "error", "done",
 ] satisfies EventName[]);
 
 /** The typed event; nothing for names of a newer server and for data that is not an object. */

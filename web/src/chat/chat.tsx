@@ -6,7 +6,10 @@ import { api } from "../api/client";
 import type { Info } from "../api/contract";
 import type { Outgoing, Session } from "../conversation/session";
 import { sessionOf } from "../conversation/sessions";
-import { waiting, type Entry } from "../conversation/view";
+import { versions } from "../conversation/branches";
+import { useFamily } from "../conversation/families";
+import { waiting, type Entry, type Said } from "../conversation/view";
+import { onWanted, takeWanted } from "../conversation/wanted";
 import { useSpeech } from "../i18n/language";
 import { NARROW, Panel } from "../panel/panel";
 import { recall, remember } from "../settings/storage";
@@ -19,7 +22,11 @@ import { Problem } from "../ui/problem";
 import { Roll } from "../ui/roll";
 import { Announcer } from "./announcer";
 import { Composer } from "./composer";
-import { EntryRow, SaidRow } from "./entry-row";
+import { EntryRow } from "./entry-row";
+import { FindBar } from "./find-bar";
+import { Queue } from "./queue";
+import { SaidRow } from "./said-row";
+import { TreeDialog } from "./tree-dialog";
 import { Welcome } from "./welcome";
 
 interface Props {
@@ -93,8 +100,9 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
   }, [narrow]);
   const title = view.title ?? thread?.title ?? t("thread.untitled");
   useEffect(() => {
-    document.title = `${title} – Holon`;
-  }, [title]);
+    // Seen from another tab: it works, or it waits.
+    document.title = `${waiting(view) !== null ? "❓ " : state.busy ? "● " : ""}${title} – Holon`;
+  }, [title, state.busy, view]);
 
   const showPanel = (open: boolean) => {
     if (narrow) return setDrawer(open);
@@ -112,6 +120,52 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
     catchFocus(".composer textarea");
   };
   const asked = waiting(view);
+  const [, navigate] = useLocation();
+  const [family, reloadFamily] = useFamily(id, state.turns.length);
+  const [showTree, setShowTree] = useState(false);
+  const [find, setFind] = useState<{ words: string; turn: number } | null>(null);
+  const [row, setRow] = useState<string | null>(null);
+  useEffect(() => {
+    const look = () => {
+      const wanted = takeWanted(id);
+      if (wanted) setFind({ words: wanted.words, turn: wanted.turn });
+    };
+    look();
+    return onWanted(look);
+  }, [id]);
+  const closeFind = useCallback(() => {
+    setFind(null);
+    setRow(null);
+    document.querySelector<HTMLElement>(".composer textarea")?.focus();
+  }, []);
+  useEffect(() => {
+    const key = (event: globalThis.KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.shiftKey && event.key.toLowerCase() === "f") {
+        event.preventDefault();
+        setFind({ words: "", turn: 0 });
+      }
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, []);
+  const again = useCallback(
+    async (said: Said, text: string) => {
+      try {
+        const branch = await api.branch(id, said.turn);
+        const other = sessionOf(branch.id, onNews);
+        await other.open();
+        void other.say({ text, files: said.files, mode: said.mode });
+        reloadFamily();
+        navigate(`/t/${branch.id}`);
+      } catch (failure) {
+        session.fail(failure);
+        throw failure;
+      }
+    },
+    [id, session, onNews, navigate, reloadFamily],
+  );
+  const versionsOf = useCallback((turn: number) => versions(family, id, turn), [family, id]);
+  const goTo = useCallback((thread: string) => navigate(`/t/${thread}`), [navigate]);
   return (
     <div className="chat" data-panel={panel} data-mode={mode}>
       <header className="bar">
@@ -124,19 +178,29 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
             {folder(thread.workspace)}
           </span>
         )}
+        {family.length > 1 && (
+          <button type="button" className="plain" aria-label={t("branch.tree")} title={t("branch.tree")} onClick={() => setShowTree(true)}>
+            <Icon name="branch" />
+          </button>
+        )}
+        <button type="button" className="plain" data-act="find" aria-label={t("find")} title={`${t("find")} (Ctrl+Shift+F)`} aria-expanded={find !== null} onClick={() => (find ? closeFind() : setFind({ words: "", turn: 0 }))}>
+          <Icon name="search" />
+        </button>
         <button type="button" className="plain" aria-label={t("panel")} title={t("panel")} aria-expanded={panel} onClick={() => showPanel(!panel)}>
           <Icon name="panel" />
         </button>
       </header>
       <section className="talk" inert={panel && narrow}>
         <h2 className="sr-only">{t("conversation")}</h2>
-        <Rows session={session} onBuild={build} onGoOn={goOn} />
+        {find && <FindBar entries={view.entries} begin={find} onRow={setRow} onClose={closeFind} />}
+        <Rows session={session} onBuild={build} onGoOn={goOn} onAgain={again} versionsOf={versionsOf} onVersion={goTo} row={row} />
         {state.link === "lost" && (
           <p className="link-lost" role="status">
             <span className="spinner" /> {t("link.lost")}
           </p>
         )}
         {state.failure !== null && <Problem error={state.failure} onClose={() => session.forgive()} onRetry={state.loaded && thread ? undefined : () => void session.open()} />}
+        <Queue queue={state.queue} busy={state.busy} onRemove={session.unwait} onNow={() => void session.interrupt()} />
         <Composer
           draft={id}
           info={info}
@@ -144,18 +208,31 @@ function Conversation({ id, info, menu, onNews }: Props & { id: string }) {
           ready={state.loaded && thread !== null}
           waiting={asked !== null}
           onSend={session.say}
+          onWait={session.wait}
           returned={state.returned}
           onTaken={session.taken}
           onStop={() => void session.cancel()}
         />
       </section>
       {panel && (thread !== null || state.failure === null) && <Panel session={session} state={state} onClose={() => showPanel(false)} />}
+      {showTree && <TreeDialog family={family} id={id} onClose={() => setShowTree(false)} />}
       <Announcer view={view} busy={state.busy} loaded={state.loaded} />
     </div>
   );
 }
 
-function Rows({ session, onBuild, onGoOn }: { session: Session; onBuild: () => void; onGoOn: () => void }) {
+interface RowsProps {
+  session: Session;
+  onBuild: () => void;
+  onGoOn: () => void;
+  onAgain: (said: Said, text: string) => Promise<void>;
+  versionsOf: (turn: number) => ReturnType<typeof versions>;
+  onVersion: (thread: string) => void;
+  /** The row to be seen. */
+  row: string | null;
+}
+
+function Rows({ session, onBuild, onGoOn, onAgain, versionsOf, onVersion, row }: RowsProps) {
   const { t } = useSpeech();
   const { view, turns, busy, outgoing, loaded } = useSyncExternalStore(session.subscribe, session.snapshot);
   const states = useMemo(() => new Map(turns.map((turn) => [turn.number, turn.state])), [turns]);
@@ -164,9 +241,13 @@ function Rows({ session, onBuild, onGoOn }: { session: Session; onBuild: () => v
   const going = useRef(onGoOn);
   going.current = onGoOn;
   const goOn = useCallback(() => going.current(), []);
+  const regenerate = useCallback(() => {
+    const said = session.snapshot().view.entries.findLast((entry) => entry.kind === "said");
+    if (said) void onAgain(said, said.text).catch(() => undefined);
+  }, [session, onAgain]);
   const render = useCallback(
-    (entry: Entry) => <EntryRow entry={entry} scope={session.id} turnState={states.get(entry.turn)} busy={busy} latest={entry.turn === view.turn && outgoing === null} onAnswer={answer} onBuild={build} onGoOn={goOn} />,
-    [session, states, busy, outgoing, view.turn, answer, build, goOn],
+    (entry: Entry) => <EntryRow entry={entry} scope={session.id} turnState={states.get(entry.turn)} busy={busy} latest={entry.turn === view.turn && outgoing === null} onAnswer={answer} onBuild={build} onGoOn={goOn} onAgain={onAgain} onRegenerate={regenerate} versionsOf={versionsOf} onVersion={onVersion} found={entry.key === row} />,
+    [session, states, busy, outgoing, view.turn, answer, build, goOn, onAgain, regenerate, versionsOf, onVersion, row],
   );
   if (!loaded && view.entries.length === 0 && outgoing === null) return <p className="loading">{t("loading")}</p>;
   const last = view.entries.at(-1);
@@ -180,6 +261,7 @@ function Rows({ session, onBuild, onGoOn }: { session: Session; onBuild: () => v
       label={t("conversation")}
       toEnd={t("toEnd")}
       adding={outgoing !== null}
+      goTo={row}
       footer={
         <>
           {outgoing && (

@@ -5,6 +5,7 @@ import type { Info, Mode } from "../api/contract";
 import type { Outgoing } from "../conversation/session";
 import { useSpeech } from "../i18n/language";
 import { useMode } from "../settings/mode";
+import { recall, remember } from "../settings/storage";
 import { bytes } from "../ui/figures";
 import { Icon } from "../ui/icon";
 import { Problem } from "../ui/problem";
@@ -21,6 +22,8 @@ interface Props {
   /** A question waits above: answering comes first. */
   waiting: boolean;
   onSend: (outgoing: Outgoing) => Promise<void>;
+  /** Takes a message while a turn is under way. */
+  onWait?: (outgoing: Outgoing) => void;
   /** A message that came back; it is put into the empty input. */
   returned?: Outgoing | null;
   onTaken?: () => void;
@@ -28,12 +31,12 @@ interface Props {
   above?: ReactNode;
 }
 
-const drafts = new Map<string, string>();
+const DRAFT = "holon_draft.";
 
-export function Composer({ draft, info, ready: open, busy, waiting, onSend, returned = null, onTaken, onStop, above }: Props) {
+export function Composer({ draft, info, ready: open, busy, waiting, onSend, onWait, returned = null, onTaken, onStop, above }: Props) {
   const { t } = useSpeech();
   const [mode, setMode] = useMode();
-  const [text, setText] = useState(() => drafts.get(draft) ?? "");
+  const [text, setText] = useState(() => recall(DRAFT + draft) ?? "");
   const [said, setSaid] = useState("");
   const uploads = useUploads(info?.limits.upload_bytes ?? null, (name) => t("upload.tooLarge", { name, limit: bytes(info?.limits.upload_bytes ?? 0) }));
   const area = useRef<HTMLTextAreaElement>(null);
@@ -42,8 +45,7 @@ export function Composer({ draft, info, ready: open, busy, waiting, onSend, retu
   const hint = useId();
 
   useEffect(() => {
-    if (text) drafts.set(draft, text);
-    else drafts.delete(draft);
+    remember(DRAFT + draft, text || null);
   }, [draft, text]);
   useEffect(() => {
     // On a phone the keyboard would cover what people came to read.
@@ -67,12 +69,18 @@ export function Composer({ draft, info, ready: open, busy, waiting, onSend, retu
     onTaken?.();
   }, [returned, restore, onTaken]);
 
-  const ready = open && !busy && uploads.busy === 0 && text.trim() !== "";
+  const queues = busy && onWait !== undefined;
+  const ready = open && (!busy || queues) && uploads.busy === 0 && text.trim() !== "";
   const send = async () => {
     if (!ready) return;
     const outgoing = { text, files: uploads.files, mode };
     setText("");
     uploads.reset();
+    if (queues) {
+      onWait(outgoing);
+      setSaid(t("queue.queued"));
+      return;
+    }
     try {
       await onSend(outgoing);
     } catch {
@@ -153,8 +161,13 @@ export function Composer({ draft, info, ready: open, busy, waiting, onSend, retu
             <Icon name="clip" />
           </button>
           <span id={hint} className="composer-hint">
-            {t("say.hint")}
+            {queues ? t("queue.hint") : t("say.hint")}
           </span>
+          {queues && text.trim() !== "" && (
+            <button type="submit" className="round send send-queue" aria-label={t("queue.add")} title={t("queue.add")} disabled={!ready}>
+              <Icon name="clock" />
+            </button>
+          )}
           {busy ? (
             <button type="button" className="round stop" aria-label={t("stop")} title={t("stop")} onClick={onStop}>
               <Icon name="stop" />

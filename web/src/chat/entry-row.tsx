@@ -1,11 +1,11 @@
 /** One row of the conversation. */
 
 import { memo } from "react";
-import type { Decision, Mode, Turn, Upload } from "../api/contract";
-import type { Entry, Thought } from "../conversation/view";
+import type { Decision, Turn } from "../api/contract";
+import type { Version } from "../conversation/branches";
+import type { Entry, Said, Thought } from "../conversation/view";
 import { fill, useSpeech } from "../i18n/language";
 import { CopyButton } from "../ui/copy";
-import { bytes, moment } from "../ui/figures";
 import { Icon } from "../ui/icon";
 import { Markdown } from "../ui/markdown";
 import { Detail } from "../ui/problem";
@@ -14,6 +14,7 @@ import { visible } from "../ui/visible";
 import { Words } from "../ui/words";
 import { AskedCard } from "./asked-card";
 import { useExpanded } from "./expanded";
+import { SaidRow } from "./said-row";
 import { ToolCard } from "./tool-card";
 
 interface Props {
@@ -27,22 +28,50 @@ interface Props {
   onAnswer: (interrupt: string, answers: string[] | undefined, decisions: Decision[] | undefined) => Promise<void>;
   onBuild: () => void;
   onGoOn: () => void;
+  /** Says a message again, in these words, in a branch of its own. */
+  onAgain: (said: Said, text: string) => Promise<void>;
+  /** The same for the message that the last answer is about. */
+  onRegenerate: () => void;
+  versionsOf: (turn: number) => Version[];
+  onVersion: (thread: string) => void;
+  /** It was found, and is the one to look at. */
+  found: boolean;
 }
 
 /** Ends after which the next message goes on from what was done. */
 const GOES_ON = new Set(["stopped", "max_iterations"]);
 
-export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, latest, onAnswer, onBuild, onGoOn }: Props) {
+export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, latest, onAnswer, onBuild, onGoOn, onAgain, onRegenerate, versionsOf, onVersion, found }: Props) {
   const { t, known } = useSpeech();
   const body = () => {
     switch (entry.kind) {
       case "said":
-        return <SaidRow mode={entry.mode} text={entry.text} files={entry.files} at={entry.at} state={turnState} />;
+        return (
+          <SaidRow
+            mode={entry.mode}
+            text={entry.text}
+            files={entry.files}
+            at={entry.at}
+            state={turnState}
+            onAgain={busy ? null : (text) => onAgain(entry, text)}
+            versions={versionsOf(entry.turn)}
+            onVersion={onVersion}
+          />
+        );
       case "answer":
         return (
           <article className="answer" data-live={entry.live} aria-label={t("answer")}>
-            <Markdown text={entry.text} scope={`m${entry.key}`} />
-            {!entry.live && <CopyButton text={() => entry.text} label={t("answer.copy")} />}
+            <Markdown text={entry.text} scope={`m${entry.key}`} live={entry.live} />
+            {!entry.live && (
+              <div className="answer-acts">
+                <CopyButton text={() => entry.text} label={t("answer.copy")} />
+                {latest && !busy && (
+                  <button type="button" className="plain copy" aria-label={t("answer.again")} title={t("answer.again")} onClick={onRegenerate}>
+                    <Icon name="again" size={16} />
+                  </button>
+                )}
+              </div>
+            )}
           </article>
         );
       case "thought":
@@ -62,44 +91,11 @@ export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, 
     }
   };
   return (
-    <div className="entry" data-kind={entry.kind} data-undone={turnState === "undone"}>
+    <div className="entry" data-kind={entry.kind} data-undone={turnState === "undone"} data-found={found || undefined}>
       {body()}
     </div>
   );
 });
-
-interface SaidProps {
-  mode: Mode;
-  text: string;
-  files: Upload[];
-  at: string | null;
-  state?: Turn["state"];
-}
-
-export function SaidRow({ mode, text, files, at, state }: SaidProps) {
-  const { t, named, language } = useSpeech();
-  return (
-    <article className="said" data-mode={mode} aria-label={t("you")}>
-      <div className="said-meta">
-        <span>
-          {mode === "plan" ? "🧠" : "🔨"} {t(mode === "plan" ? "mode.plan" : "mode.build")}
-        </span>
-        {at && <time dateTime={at}>{moment(at, language)}</time>}
-        {state && !["completed", "running", "waiting"].includes(state) && <span className="badge">{named("turn", state)}</span>}
-      </div>
-      <p className="said-text">{text}</p>
-      {files.length > 0 && (
-        <ul className="chips" aria-label={t("files")}>
-          {files.map((file) => (
-            <li key={file.id} className="chip">
-              {file.name} <span className="faint">{bytes(file.bytes)}</span>
-            </li>
-          ))}
-        </ul>
-      )}
-    </article>
-  );
-}
 
 function ThoughtRow({ thought, scope }: { thought: Thought; scope: string }) {
   const { t } = useSpeech();

@@ -7,12 +7,15 @@ import type { Info, Thread } from "../api/contract";
 import { forget } from "../conversation/sessions";
 import { tellTabs } from "../conversation/tabs";
 import { useSpeech, type Language } from "../i18n/language";
+import { notifiable, wantsNotices, wishNotices } from "../settings/notify";
 import { useTheme, type Theme } from "../settings/theme";
 import { Dialog } from "../ui/dialog";
 import { useDrawer } from "../ui/drawer";
 import { folder, moment } from "../ui/figures";
 import { Icon, type IconName } from "../ui/icon";
 import { Problem } from "../ui/problem";
+import { SearchResults } from "./search";
+import { ThreadDialog } from "./thread-dialog";
 
 interface Props {
   threads: Thread[];
@@ -20,15 +23,20 @@ interface Props {
   info: Info | null;
   onMore: (() => void) | null;
   onChange: () => void;
+  archived: boolean;
+  onArchived: (only: boolean) => void;
   /** As a drawer, on a narrow screen. */
   open: boolean;
   onClose: () => void;
 }
 
-export function Sidebar({ threads, active, info, onMore, onChange, open, onClose }: Props) {
+export function Sidebar({ threads, active, info, onMore, onChange, archived, onArchived, open, onClose }: Props) {
   const { t } = useSpeech();
   const drawer = useDrawer<HTMLElement>(open, onClose);
   const [doomed, setDoomed] = useState<Thread | null>(null);
+  const [about, setAbout] = useState<Thread | null>(null);
+  const [words, setWords] = useState("");
+  const searching = words.trim() !== "";
   return (
     <aside ref={drawer} className="sidebar" aria-label={t("menu")}>
       <header className="brand">
@@ -53,19 +61,42 @@ export function Sidebar({ threads, active, info, onMore, onChange, open, onClose
             <Icon name="plus" size={16} /> {t("thread.new")}
           </Link>
         </div>
-        {threads.length === 0 && <p className="faint pad">{t("threads.none")}</p>}
-        <ul className="thread-list">
-          {threads.map((thread) => (
-            <ThreadItem key={thread.id} thread={thread} active={thread.id === active} onDelete={() => setDoomed(thread)} />
-          ))}
-        </ul>
-        {onMore && (
+        <input className="thread-search" type="search" value={words} aria-label={t("search")} placeholder={t("search")} onChange={(event) => setWords(event.target.value)} />
+        {searching ? (
+          <SearchResults words={words.trim()} />
+        ) : (
+          <>
+            {threads.length === 0 && <p className="faint pad">{t(archived ? "threads.noneArchived" : "threads.none")}</p>}
+            <ul className="thread-list">
+              {threads.map((thread) => (
+                <ThreadItem key={thread.id} thread={thread} active={thread.id === active} onMore={() => setAbout(thread)} />
+              ))}
+            </ul>
+          </>
+        )}
+        {!searching && (
+          <button type="button" className="plain wide" aria-pressed={archived} onClick={() => onArchived(!archived)}>
+            {t(archived ? "threads.active" : "threads.archived")}
+          </button>
+        )}
+        {!searching && onMore && (
           <button type="button" className="plain wide" onClick={onMore}>
             {t("more")}
           </button>
         )}
       </section>
       <Appearance version={info?.version ?? null} />
+      {about && (
+        <ThreadDialog
+          thread={about}
+          onClose={() => setAbout(null)}
+          onChange={onChange}
+          onDelete={() => {
+            setDoomed(about);
+            setAbout(null);
+          }}
+        />
+      )}
       {doomed && <DeleteDialog thread={doomed} active={doomed.id === active} onClose={() => setDoomed(null)} onDeleted={onChange} />}
     </aside>
   );
@@ -81,7 +112,7 @@ function PageLink({ href, icon, label }: { href: string; icon: IconName; label: 
   );
 }
 
-function ThreadItem({ thread, active, onDelete }: { thread: Thread; active: boolean; onDelete: () => void }) {
+function ThreadItem({ thread, active, onMore }: { thread: Thread; active: boolean; onMore: () => void }) {
   const { t, language } = useSpeech();
   const title = thread.title ?? t("thread.untitled");
   return (
@@ -91,14 +122,19 @@ function ThreadItem({ thread, active, onDelete }: { thread: Thread; active: bool
           {thread.state !== "idle" && (
             <span className={`dot dot-${thread.state}`} role="img" aria-label={t(thread.state === "running" ? "thread.running" : "thread.waiting")} />
           )}
+          {thread.pinned && (
+            <span className="thread-pin" role="img" aria-label={t("thread.pinned")} title={t("thread.pinned")}>
+              <Icon name="pin" size={13} />
+            </span>
+          )}
           {title}
         </span>
         <span className="thread-sub">
           <span className="thread-folder">{folder(thread.workspace)}</span> <span>· {moment(thread.updated_at, language)}</span>
         </span>
       </Link>
-      <button type="button" className="plain thread-delete" aria-label={t("thread.delete", { title })} title={t("thread.delete", { title })} onClick={onDelete}>
-        <Icon name="trash" size={16} />
+      <button type="button" className="plain thread-delete" aria-label={t("thread.more", { title })} title={t("thread.more", { title })} onClick={onMore}>
+        <Icon name="more" size={16} />
       </button>
     </li>
   );
@@ -110,9 +146,13 @@ function DeleteDialog({ thread, active, onClose, onDeleted }: { thread: Thread; 
   const [error, setError] = useState<unknown>(null);
   const remove = async () => {
     try {
-      await api.deleteThread(thread.id);
-      forget(thread.id);
-      tellTabs(thread.id);
+      // In the list a conversation is one, with all its branches.
+      const { threads } = await api.branches(thread.id);
+      for (const one of threads) {
+        await api.deleteThread(one.id);
+        forget(one.id);
+        tellTabs(one.id);
+      }
       // Going back must not lead to what is gone.
       if (active) navigate("/", { replace: true });
       onDeleted();
@@ -140,6 +180,7 @@ function DeleteDialog({ thread, active, onClose, onDeleted }: { thread: Thread; 
 function Appearance({ version }: { version: string | null }) {
   const { t, language, choose } = useSpeech();
   const [theme, setTheme] = useTheme();
+  const [notified, setNotified] = useState(wantsNotices);
   return (
     <footer className="appearance">
       <label>
@@ -157,6 +198,11 @@ function Appearance({ version }: { version: string | null }) {
           <option value="dark">{t("theme.dark")}</option>
         </select>
       </label>
+      {notifiable() && (
+        <button type="button" className="plain notify" aria-pressed={notified} aria-label={t("notify")} title={t("notify")} onClick={() => void wishNotices(!notified).then(setNotified)}>
+          <Icon name="bell" size={16} />
+        </button>
+      )}
       <button type="button" className="plain" onClick={() => void signOut().catch(() => undefined)}>
         {t("signOut")}
       </button>

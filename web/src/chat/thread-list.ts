@@ -31,6 +31,9 @@ export async function readThreads(count: number, ask: typeof api.threads = api.t
 export interface ThreadList extends Known {
   reload: () => void;
   more: () => void;
+  /** Archived threads are shown instead of the others. */
+  archived: boolean;
+  showArchived: (only: boolean) => void;
 }
 
 /** Calls back with what went wrong, and with null when it works again. */
@@ -38,14 +41,19 @@ export function useThreads(onFailure: (failure: unknown) => void): ThreadList {
   const [known, setKnown] = useState<Known>({ threads: [], next: null });
   const wanted = useRef(PAGE);
   const asked = useRef(0);
+  const shown = useRef<"active" | "archived">("active");
+  const [archived, setArchived] = useState(false);
   const report = useRef(onFailure);
   report.current = onFailure;
   const reload = useCallback(() => {
     const mine = ++asked.current;
-    readThreads(wanted.current).then(
-      (found) => {
+    const list = shown.current === "archived";
+    // Pinned ones are few, and always there.
+    const pinned = list ? Promise.resolve({ threads: [] }) : api.threads(MOST, undefined, false, true);
+    Promise.all([pinned, readThreads(wanted.current, (limit, before) => api.threads(limit, before, list))]).then(
+      ([top, found]) => {
         if (mine !== asked.current) return;
-        setKnown(found);
+        setKnown({ threads: [...top.threads, ...found.threads], next: found.next });
         report.current(null);
       },
       (failure: unknown) => mine === asked.current && report.current(failure),
@@ -60,5 +68,14 @@ export function useThreads(onFailure: (failure: unknown) => void): ThreadList {
     document.addEventListener("visibilitychange", focus);
     return () => document.removeEventListener("visibilitychange", focus);
   }, [reload]);
-  return { ...known, reload, more };
+  const showArchived = useCallback(
+    (only: boolean) => {
+      shown.current = only ? "archived" : "active";
+      wanted.current = PAGE;
+      setArchived(only);
+      reload();
+    },
+    [reload],
+  );
+  return { ...known, reload, more, archived, showArchived };
 }

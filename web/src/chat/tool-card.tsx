@@ -8,13 +8,17 @@ import { duration } from "../ui/figures";
 import { Icon } from "../ui/icon";
 import { visible } from "../ui/visible";
 import { Words } from "../ui/words";
+import { later } from "../ui/later";
 import { useExpanded } from "./expanded";
+import { FileRead, readOf, RunningOutput, ToolOutput } from "./tool-output";
 import { why } from "./why";
+
+const PatchView = later(() => import("../ui/patch-view"));
 
 export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; scope: string }) {
   const speech = useSpeech();
   const { t, named } = speech;
-  const [open, toggle] = useExpanded(`${scope}/${use.key}`, use.state === "denied");
+  const [open, toggle] = useExpanded(`${scope}/${use.key}`, use.state === "denied" || use.diff !== "");
   const body = useId();
   const state = t(`tool.${use.state}`);
   const { text, detail } = why(speech, use);
@@ -34,6 +38,7 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
           <Icon name={open ? "down" : "right"} size={14} />
         </span>
       </button>
+      {use.state === "running" && use.now !== null && <RunningOutput now={use.now} />}
       <div id={body} className="tool-body" hidden={!open}>
         {open && (
           <>
@@ -62,25 +67,26 @@ export const ToolCard = memo(function ToolCard({ use, scope }: { use: ToolUse; s
                   <dd>{use.exitCode}</dd>
                 </>
               )}
-              {!repeats(use.result, use.output) && (
+              {!repeats(use.result, use.output + use.outputEnd) && (
                 <>
                   <dt>{t("tool.result")}</dt>
                   <dd>{visible(use.result)}</dd>
                 </>
               )}
             </dl>
-            {use.output !== "" && (
-              <div className="code-block">
-                <CopyButton text={() => use.output} label={t("copy.what", { what: t("tool.output") })} />
-                <pre className="output" tabIndex={0} aria-label={t("tool.output")}>{visible(use.output)}</pre>
-              </div>
-            )}
+            {use.diff !== "" && <PatchView patch={use.diff} narrow />}
+            {printed(use) && (readOf(use.output) && use.tool === "read_file" ? <FileRead use={use} /> : <ToolOutput use={use} thread={scope} />)}
           </>
         )}
       </div>
     </article>
   );
 });
+
+/** Whether the output says more than what the card shows already. */
+function printed({ output, diff, result }: ToolUse): boolean {
+  return output !== "" && (diff === "" || !repeats(output, result));
+}
 
 /** Whether the result in one line says nothing that the output and the exit code do not. */
 export function repeats(result: string, output: string): boolean {

@@ -38,6 +38,8 @@ class Draft {
         return this.toolStart(event.data);
       case "tool_end":
         return this.toolEnd(event.data);
+      case "tool_output":
+        return this.toolOutput(event.data);
       case "interrupt":
         this.settleText();
         return this.add({
@@ -131,6 +133,11 @@ class Draft {
       durationMs: null,
       result: "",
       output: "",
+      outputEnd: "",
+      leftOut: 0,
+      kept: 0,
+      diff: "",
+      now: null,
     };
     if (known) this.view.entries[at] = entry;
     else this.add(entry);
@@ -142,11 +149,19 @@ class Draft {
     return entries.some((entry) => entry.kind === "asked" && entry.turn === turn && entry.closed && entry.interrupt.questions?.some((question) => question.call === call));
   }
 
+  private toolOutput({ call, bytes, end }: Events["tool_output"]): void {
+    const at = this.findTool(call);
+    const entry = this.view.entries[at];
+    if (entry?.kind === "tool" && entry.state === "running") this.view.entries[at] = { ...entry, now: { bytes, end } };
+  }
+
   private toolEnd(data: Events["tool_end"]): void {
     if (this.findTool(data.call) < 0) this.toolStart({ call: data.call, tool: data.tool });
     const at = this.findTool(data.call);
     const entry = this.view.entries[at];
     if (entry?.kind !== "tool") return;
+    // Its start said so, and why.
+    if (data.denied) return;
     this.view.touched++;
     this.view.entries[at] = {
       ...entry,
@@ -155,6 +170,11 @@ class Draft {
       durationMs: data.duration_ms ?? null,
       result: data.summary ?? "",
       output: data.output ?? "",
+      outputEnd: data.output_end ?? "",
+      leftOut: data.output_left_out ?? 0,
+      kept: data.output_kept ?? 0,
+      diff: data.diff ?? "",
+      now: null,
     };
   }
 
@@ -198,7 +218,7 @@ class Draft {
       const entry = entries[at];
       if (entry === undefined || entry.turn !== turn) return;
       if (entry.kind !== "tool") continue;
-      if (entry.state === "running" && !(open && entry.tool === "ask_user")) entries[at] = { ...entry, state: "lost" };
+      if (entry.state === "running" && !(open && entry.tool === "ask_user")) entries[at] = { ...entry, state: "lost", now: null };
     }
   }
 

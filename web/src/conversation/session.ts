@@ -7,7 +7,8 @@ import { Batch } from "./batch";
 import { reduce } from "./reduce";
 import { tellTabs } from "./tabs";
 import { joined, since } from "./turns";
-import { EMPTY, type View } from "./view";
+import { recall, remember } from "../settings/storage";
+import { EMPTY, waiting, type View } from "./view";
 
 export interface Outgoing {
   text: string;
@@ -28,12 +29,26 @@ export interface Snapshot {
   outgoing: Outgoing | null;
   /** Said, and not taken by the server: to be given back to the person. */
   returned: Outgoing | null;
+  /** Said while a turn was under way: sent one by one, each when the turn before it has ended. */
+  queue: readonly Outgoing[];
   failure: unknown;
 }
 
 const START: Snapshot = {
-  view: EMPTY, thread: null, turns: [], loaded: false, busy: false, link: "open", outgoing: null, returned: null, failure: null,
+  view: EMPTY, thread: null, turns: [], loaded: false, busy: false, link: "open", outgoing: null, returned: null, queue: [], failure: null,
 };
+
+const QUEUE = "holon_queue.";
+
+/** What waited when the page was left. */
+function recallQueue(id: string): Outgoing[] {
+  try {
+    const kept: unknown = JSON.parse(recall(QUEUE + id) ?? "[]");
+    return Array.isArray(kept) ? (kept as Outgoing[]).filter((one) => typeof one?.text === "string" && Array.isArray(one.files)) : [];
+  } catch {
+    return [];
+  }
+}
 
 export class Session {
   private state: Snapshot = START;
@@ -41,13 +56,17 @@ export class Session {
   private stop: AbortController | null = null;
   /** A change of rights that the server has not confirmed. */
   private narrowing: Promise<void> | null = null;
+  /** The next in the line is sent whatever became of the turn before. */
+  private pressing = false;
   private readonly batch = new Batch((events) => this.absorb(events));
 
   constructor(
     readonly id: string,
     /** Title, state or order of the threads may have changed. */
     private readonly onNews: () => void,
-  ) {}
+  ) {
+    this.state = { ...START, queue: recallQueue(id) };
+  }
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
@@ -78,6 +97,37 @@ export class Session {
   fresh(thread: Thread): this {
     this.set({ thread, loaded: true });
     return this;
+  }
+
+  /** Puts a message behind the turn under way. */
+  readonly wait = (outgoing: Outgoing): void => this.line([...this.state.queue, outgoing]);
+
+  /** Takes one out of the line again. */
+  readonly unwait = (place: number): void => this.line(this.state.queue.filter((_, at) => at !== place));
+
+  /** Stops what is under way for the first in the line. */
+  async interrupt(): Promise<void> {
+    this.pressing = true;
+    if (this.state.busy) await this.cancel();
+    else this.next();
+  }
+
+  private line(queue: readonly Outgoing[]): void {
+    this.set({ queue });
+    remember(QUEUE + this.id, queue.length > 0 ? JSON.stringify(queue) : null);
+  }
+
+  /** Sends the first in the line, if nothing else has to come first. */
+  private next(): void {
+    const [first, ...rest] = this.state.queue;
+    const waits = waiting(this.state.view) !== null;
+    const last = this.state.view.entries.at(-1);
+    // After trouble a person looks first; what they stopped for the sake of the line goes on.
+    const held = last?.kind === "trouble" && !this.pressing;
+    if (first === undefined || this.state.busy || waits || held) return;
+    this.pressing = false;
+    this.line(rest);
+    void this.say(first);
   }
 
   /** Sends a message. One that the server does not take comes back as `returned`, so that the words are not lost. */
@@ -151,6 +201,11 @@ export class Session {
     await this.refresh();
   }
 
+  /** Shows what went wrong with something that was done to the thread. */
+  fail(failure: unknown): void {
+    this.set({ failure });
+  }
+
   forgive(): void {
     this.set({ failure: null });
   }
@@ -199,6 +254,7 @@ export class Session {
   private async settleUp(): Promise<void> {
     this.onNews();
     await this.refresh(since(this.state.turns));
+    this.next();
   }
 
   private absorb(events: StreamEvent[]): void {

@@ -45,7 +45,17 @@ export interface ToolUse extends Base {
   exitCode: number | null;
   durationMs: number | null;
   result: string;
+  /** All of it, or its beginning where something is left out. */
   output: string;
+  outputEnd: string;
+  /** Bytes between the two. */
+  leftOut: number;
+  /** Bytes from the beginning on that the server can show. */
+  kept: number;
+  /** What it changed in files, as a patch. */
+  diff: string;
+  /** While it runs: bytes so far and the last lines. */
+  now: { bytes: number; end: string } | null;
 }
 
 export interface Asked extends Base {

@@ -3,11 +3,12 @@ import { useSpeech } from "../i18n/language";
 import { Icon } from "./icon";
 
 /** Copies a text that is only made when it is asked for. */
-export function CopyButton({ text, label }: { text: () => string; label?: string }) {
+export function CopyButton({ text, label }: { text: () => string | Promise<string>; label?: string }) {
   const { t } = useSpeech();
   const [copied, setCopied] = useState(false);
   const copy = async () => {
-    if (!(await put(text()))) return;
+    const made = await Promise.resolve(text()).catch(() => null);
+    if (made === null || !(await put(made))) return;
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };

@@ -1,9 +1,11 @@
 /** Markdown of models and files: no raw HTML, no pictures from elsewhere, links that leave are marked and isolated. */
 
-import { memo, useMemo, type ReactNode } from "react";
+import { memo, useMemo, useRef, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { useSpeech } from "../i18n/language";
+import { type Block, definitions, grown, hasNotes } from "./blocks";
+import { Code } from "./code";
 import { CopyButton } from "./copy";
 import { visible } from "./visible";
 
@@ -43,7 +45,7 @@ const COMPONENTS: Components = {
   input: ({ checked }) => <Tick checked={checked === true} />,
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
   // Code is copied and run: nothing in it may hide.
-  code: ({ className, children }) => <code className={className}>{typeof children === "string" ? visible(children) : children}</code>,
+  code: ({ className, children }) => <code className={className}>{typeof children === "string" ? <Code text={children} name={/language-([\w+#.-]+)/.exec(className ?? "")?.[1] ?? ""} /> : children}</code>,
   // Each list begins on the side its first words do.
   ul: ({ className, children }) => <ul className={className} dir="auto">{children}</ul>,
   ol: ({ className, start, children }) => <ol className={className} start={start} dir="auto">{children}</ol>,
@@ -93,13 +95,84 @@ function plain(node: ReactNode): string {
   return "";
 }
 
-export const Markdown = memo(function Markdown({ text, scope = "md" }: { text: string; scope?: string }) {
-  const options = useMemo(() => ({ clobberPrefix: `${scope}-` }), [scope]);
+/** Longer texts are rendered in parts even where a note at their foot then stands apart. */
+const LONG = 40_000;
+/** Longer code stays plain. */
+const COLOURED = 40_000;
+
+interface Props {
+  text: string;
+  scope?: string;
+  /** More may come. */
+  live?: boolean;
+}
+
+export const Markdown = memo(function Markdown({ text, scope = "md", live = false }: Props) {
+  const before = useRef<{ text: string; blocks: Block[] }>({ text: "", blocks: [] });
+  const whole = !live && text.length < LONG && hasNotes(text);
+  const parts = whole ? [] : grown(before.current, text);
+  before.current = { text, blocks: parts };
+  const links = useMemo(() => definitions(text), [text]);
   return (
     <div className="markdown">
-      <ReactMarkdown remarkPlugins={PLUGINS} remarkRehypeOptions={options} components={COMPONENTS}>
-        {text}
-      </ReactMarkdown>
+      {whole ? (
+        <Words text={text} links="" scope={scope} />
+      ) : (
+        chunks(parts).map((chunk) => <Chunk key={chunk[0]?.at ?? 0} parts={chunk} links={links} scope={scope} live={live} />)
+      )}
+    </div>
+  );
+});
+
+/** Parts that are looked at together when something comes: those before are passed over in one step. */
+const TOGETHER = 24;
+
+function chunks(parts: Block[]): Block[][] {
+  const found: Block[][] = [];
+  for (let at = 0; at < parts.length; at += TOGETHER) found.push(parts.slice(at, at + TOGETHER));
+  return found;
+}
+
+interface ChunkProps {
+  parts: Block[];
+  links: string;
+  scope: string;
+  live: boolean;
+}
+
+const Chunk = memo(
+  function Chunk({ parts, links, scope, live }: ChunkProps) {
+    return parts.map((part) =>
+      part.kind === "fence" ? (
+        <Fence key={part.at} text={part.text} info={part.info} live={live && !part.closed} />
+      ) : (
+        <Words key={part.at} text={part.text} links={links} scope={`${scope}-${part.at}`} />
+      ),
+    );
+  },
+  (before, now) =>
+    before.links === now.links && before.scope === now.scope && before.parts.length === now.parts.length && before.parts.every((part, at) => part === now.parts[at]) && (before.live === now.live || now.parts.every((part) => part.closed)),
+);
+
+const Words = memo(function Words({ text, links, scope }: { text: string; links: string; scope: string }) {
+  const options = useMemo(() => ({ clobberPrefix: `${scope}-` }), [scope]);
+  return (
+    <ReactMarkdown remarkPlugins={PLUGINS} remarkRehypeOptions={options} components={COMPONENTS}>
+      {links === "" ? text : `${text}\n\n${links}`}
+    </ReactMarkdown>
+  );
+});
+
+/** Code needs no reader of Markdown, and while it comes no colours. */
+const Fence = memo(function Fence({ text, info, live }: { text: string; info: string; live: boolean }) {
+  const { t } = useSpeech();
+  const name = info.split(/[\s{,]/, 1)[0] ?? "";
+  return (
+    <div className="code-block">
+      <CopyButton text={() => `${text}\n`} label={t("copy.what", { what: t("code") })} />
+      <pre tabIndex={0} aria-label={t("code")}>
+        <code className={name ? `language-${name}` : undefined}>{live || text.length > COLOURED ? visible(text) : <Code text={text} name={name} />}</code>
+      </pre>
     </div>
   );
 });

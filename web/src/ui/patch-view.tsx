@@ -4,18 +4,22 @@ import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { parsePatch, type FilePatch, type Row, type Side } from "../conversation/patch";
 import { useSpeech } from "../i18n/language";
 import { apart } from "./apart";
+import { Pieces } from "./code";
+import { highlight, languageOf } from "./highlight";
 import { visible } from "./visible";
 
 interface Props {
   patch: string;
   /** The file to begin with. */
   first?: string;
+  /** Old and new below each other, as in a column of text. */
+  narrow?: boolean;
 }
 
 /** Rows shown before somebody asks for all of them. */
 const MANY = 1500;
 
-export default function PatchView({ patch, first }: Props) {
+export default function PatchView({ patch, first, narrow = false }: Props) {
   const { t } = useSpeech();
   const files = useMemo(() => parsePatch(patch), [patch]);
   const box = useRef<HTMLDivElement>(null);
@@ -26,7 +30,7 @@ export default function PatchView({ patch, first }: Props) {
   }, [files, first]);
   if (files.length === 0) return <p className="faint">{t("changes.none")}</p>;
   return (
-    <div className="patch" ref={box} tabIndex={0} role="region" aria-label={t("changes")}>
+    <div className="patch" data-narrow={narrow} ref={box} tabIndex={0} role="region" aria-label={t("changes")}>
       {files.map((file, at) => (
         <FileView key={`${at}.${file.path}`} file={file} place={at} />
       ))}
@@ -37,6 +41,7 @@ export default function PatchView({ patch, first }: Props) {
 const FileView = memo(function FileView({ file, place }: { file: FilePatch; place: number }) {
   const { t, named } = useSpeech();
   const [all, setAll] = useState(false);
+  const language = useMemo(() => languageOf(file.path), [file.path]);
   const rows = all ? file.rows : file.rows.slice(0, MANY);
   return (
     <section className="patch-file" data-file={place}>
@@ -73,7 +78,7 @@ const FileView = memo(function FileView({ file, place }: { file: FilePatch; plac
           </thead>
           <tbody>
             {rows.map((row, at) => (
-              <RowView key={at} row={row} />
+              <RowView key={at} row={row} language={language} />
             ))}
           </tbody>
         </table>
@@ -87,7 +92,7 @@ const FileView = memo(function FileView({ file, place }: { file: FilePatch; plac
   );
 });
 
-function RowView({ row }: { row: Row }) {
+function RowView({ row, language }: { row: Row; language: string | null }) {
   if (row.kind === "hunk") {
     return (
       <tr className="hunk">
@@ -98,13 +103,21 @@ function RowView({ row }: { row: Row }) {
   const parts = row.kind === "change" && row.left && row.right ? apart(row.left.text, row.right.text) : null;
   return (
     <tr className={row.kind === "change" ? "changed" : undefined}>
-      <Cell side={row.left} sign="−" tone="old" parts={parts?.[0] ?? null} />
-      <Cell side={row.right} sign="+" tone="new" parts={parts?.[1] ?? null} />
+      <Cell side={row.left} sign="−" tone="old" language={language} parts={parts?.[0] ?? null} />
+      <Cell side={row.right} sign="+" tone="new" language={language} parts={parts?.[1] ?? null} />
     </tr>
   );
 }
 
-function Cell({ side, sign, tone, parts }: { side: Side | null; sign: string; tone: "old" | "new"; parts: [string, string, string] | null }) {
+interface CellProps {
+  side: Side | null;
+  sign: string;
+  tone: "old" | "new";
+  language: string | null;
+  parts: [string, string, string] | null;
+}
+
+function Cell({ side, sign, tone, language, parts }: CellProps) {
   if (side === null) {
     return (
       <>
@@ -126,7 +139,7 @@ function Cell({ side, sign, tone, parts }: { side: Side | null; sign: string; to
             {visible(parts[2])}
           </>
         ) : (
-          visible(side.text)
+          <Pieces pieces={highlight(side.text, language)} />
         )}
       </td>
     </>

@@ -16,6 +16,8 @@ interface Props<T> {
   toEnd: string;
   /** Something of one's own is being added: the end is shown, wherever one was. */
   adding?: boolean;
+  /** The row to be brought into view, by its key. */
+  goTo?: string | null;
 }
 
 /** Rows this far outside the view are kept, in pixels. */
@@ -42,7 +44,7 @@ export function rowAt(tops: Float64Array, y: number): number {
   return low;
 }
 
-export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd, adding = false }: Props<T>) {
+export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd, adding = false, goTo = null }: Props<T>) {
   const box = useRef<HTMLDivElement>(null);
   const rows = useRef<HTMLDivElement>(null);
   const heights = useRef(new Map<string, number>());
@@ -126,6 +128,19 @@ export function Roll<T>({ items, keyOf, guess, render, label, footer, toEnd, add
   }, []);
   useEffect(() => () => observer?.disconnect(), [observer]);
 
+  useLayoutEffect(() => {
+    const element = box.current;
+    const { tops: known, items: all, keyOf: name } = geometry.current;
+    const at = goTo === null ? -1 : all.findIndex((item) => name(item) === goTo);
+    if (!element || at < 0) return;
+    stuck.current = false;
+    element.scrollTop = Math.max(0, (known[at] ?? 0) + (rows.current?.offsetTop ?? 0) - element.clientHeight / 4);
+    lastTop.current = element.scrollTop;
+    look();
+    // Rows that were never seen have guessed heights: once the row is there, it is put into view exactly.
+    const timer = setTimeout(() => element.querySelector(`[data-key="${CSS.escape(goTo ?? "")}"]`)?.scrollIntoView({ block: "center" }), 60);
+    return () => clearTimeout(timer);
+  }, [goTo, look]);
   useLayoutEffect(() => {
     if (!adding) return;
     stuck.current = true;

@@ -229,7 +229,7 @@ test("copying works without a clipboard interface, as over plain HTTP from anoth
   // The thread is there whole as soon as something can be said in it; until then the last answer is another one each time.
   await input(page).fill("x");
   await expect(page.locator(".send")).toBeEnabled();
-  const copy = page.locator(".answer > .copy").last();
+  const copy = page.locator('.answer-acts [aria-label="Copy this answer"]').last();
   await copy.focus();
   // It says so for a moment.
   const copied = await sighting(page, '.copy[aria-label="Copied"]:focus');

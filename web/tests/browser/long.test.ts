@@ -49,3 +49,24 @@ test("a text that is too long is not cut without a word", async ({ page, stage }
   await expect(page.locator(".problem")).toContainText("send long texts as files");
   await expect(page.locator(".composer textarea")).toHaveValue(long);
 });
+
+test("an answer of 100 KB that comes quickly keeps the page free", async ({ page, server }) => {
+  test.skip(server.real, "the stand-in's own script");
+  await page.goto("/");
+  await page.evaluate(() => {
+    const tasks: number[] = [];
+    Object.assign(globalThis, { __tasks: tasks });
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask" });
+  });
+  await say(page, "huge answer");
+  await expect(page.locator(".answer").last()).toContainText("The very last words.", { timeout: 50_000 });
+  await over(page);
+  const tasks = await page.evaluate(() => (globalThis as unknown as { __tasks: number[] }).__tasks);
+  console.log(`long tasks: ${tasks.length}, the longest ${Math.max(0, ...tasks)} ms, together ${tasks.reduce((sum, one) => sum + one, 0)} ms`);
+  // How long is a matter of the machine; that it does not grow with the answer is not.
+  const early = tasks.slice(0, Math.ceil(tasks.length / 4));
+  const late = tasks.slice(-Math.ceil(tasks.length / 4));
+  const mean = (list: number[]) => list.reduce((sum, one) => sum + one, 0) / Math.max(1, list.length);
+  expect(mean(late)).toBeLessThanOrEqual(3 * mean(early) + 100);
+  await expect(page.locator(".answer .code-block").last()).toContainText("fn part_");
+});

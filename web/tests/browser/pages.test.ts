@@ -51,11 +51,13 @@ test("a thread is deleted after asking", async ({ page }) => {
   await expect(link).toHaveCount(1);
   await item.getByRole("button").focus();
   await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Keep" }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect(link).toHaveCount(1);
   await item.getByRole("button").click({ force: true });
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("dialog").filter({ hasText: "unapplied changes" }).getByRole("button", { name: "Delete", exact: true }).click();
   await expect(link).toHaveCount(0);
   await expect(page.locator(".welcome")).toBeVisible();
 });

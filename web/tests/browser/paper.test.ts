@@ -8,7 +8,7 @@ test("an answer is copied as it was written", async ({ page, context }) => {
   const answer = page.locator(".answer").last();
   await answer.hover();
   // It says so for a moment.
-  const copied = await sighting(page, '.answer > .copy[aria-label="Copied"]');
+  const copied = await sighting(page, '.answer-acts .copy[aria-label="Copied"]');
   await answer.getByRole("button", { name: "Copy this answer" }).click();
   await copied();
   await expect.poll(async () => (await page.evaluate(() => navigator.clipboard.readText())).length).toBeGreaterThan(10);

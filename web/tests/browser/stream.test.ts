@@ -22,7 +22,7 @@ test.describe("streams", () => {
   test("a connection cut in the middle is taken up again: every word once, in order", async ({ page, server, stage }) => {
     stage.expected.push("net::ERR", "Failed to load resource");
     const attached: string[] = [];
-    page.on("request", (request) => request.url().includes("/events?after=") && attached.push(request.url()));
+    page.on("request", (request) => request.url().includes("/events?live=true&after=") && attached.push(request.url()));
     await page.goto("/");
     await say(page, "drop the connection");
     // The stand-in cuts connections by itself; the real server's are cut here, twice.

@@ -34,6 +34,7 @@ test("a thread deleted in another tab is told, and going back does not lead to i
   await other.locator('.thread-item[data-active="true"] .thread-delete').focus();
   await other.keyboard.press("Enter");
   await other.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await other.getByRole("dialog").filter({ hasText: "unapplied changes" }).getByRole("button", { name: "Delete", exact: true }).click();
   await expect(other.locator(".welcome")).toBeVisible();
   await expect(page.locator(".talk .problem")).toContainText("may have been deleted");
   await other.goBack();
@@ -66,6 +67,8 @@ async function many(page: Page): Promise<void> {
   await page.route("**/api/threads?**", (route) => {
     const query = new URL(route.request().url()).searchParams;
     const [limit, from] = [Number(query.get("limit")), Number(query.get("before") ?? 0)];
+    // None of them is pinned.
+    if (query.get("pinned") === "true") return route.fulfill({ contentType: "application/json", body: JSON.stringify({ threads: [], next: null }) });
     const threads = Array.from({ length: Math.min(limit, 200 - from) }, (_, at) => ({
       id: `t-m${from + at}`, workspace: `/srv/${"a-folder-".repeat(30)}`, agent: "native", model: null, title: `Thread ${from + at}`, mode: "build", state: "idle",
       created_at: "2026-11-15T08:00:00Z", updated_at: "2026-11-15T08:00:00Z", last_seq: 0, turns_count: 0, tools: {}, interrupt: null, usage: null,

@@ -53,7 +53,7 @@ describe("following a stream", () => {
   it("ends at done", async () => {
     const server = serve([{ text: event(1, "a") + DONE }]);
     expect(await run(SAY)).toEqual({ texts: ["a", "done"], links: ["open"] });
-    expect(server.asked).toEqual([{ url: "/api/chat/t%201", method: "POST" }]);
+    expect(server.asked).toEqual([{ url: "/api/chat/t%201?live=true", method: "POST" }]);
   });
 
   it("takes a broken stream up again after the last event, and never says the message twice", async () => {

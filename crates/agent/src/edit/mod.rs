@@ -5,6 +5,7 @@
 
 mod anchors;
 mod escapes;
+mod file_diff;
 mod format;
 mod indent;
 mod lines;
@@ -21,6 +22,7 @@ mod typography;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use file_diff::file_diff;
 pub use format::{EditFormat, format_for};
 pub use mismatch::{Mismatch, NearestPassage, PassageDifference, PassageNotFound};
 pub use replace::{EditedLineRange, ReplacedText, replace};

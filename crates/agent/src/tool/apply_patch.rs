@@ -90,14 +90,17 @@ async fn apply(
         Some(file) => FileExpectation::Sha256(file.sha256.clone()),
         None => FileExpectation::Absent,
     };
+    let was = |path: &str| files.get(path).map(|file| file.text.as_str());
     let proof = match change {
         PatchedFileChange::Create { path, text } => {
-            let stored = scene.store(&path, text.into_bytes(), as_loaded(&path)).await?;
+            let stored = scene.store(&path, text.clone().into_bytes(), as_loaded(&path)).await?;
+            scene.tell_edit(&path, was(&path), Some(&text));
             note(format!("A {path}"), &[]);
             vec![ToolCallEvidence::Changed { path, before: stored.before, after: Some(stored.after) }]
         }
         PatchedFileChange::Update { path, text, tolerances } => {
-            let stored = scene.store(&path, text.into_bytes(), as_loaded(&path)).await?;
+            let stored = scene.store(&path, text.clone().into_bytes(), as_loaded(&path)).await?;
+            scene.tell_edit(&path, was(&path), Some(&text));
             note(format!("M {path}"), &tolerances);
             vec![ToolCallEvidence::Changed { path, before: stored.before, after: Some(stored.after) }]
         }
@@ -105,12 +108,14 @@ async fn apply(
             let executable = files.get(&from).map(|file| file.executable).filter(|is| *is);
             let deed = ToolRequest::Store {
                 path: to.clone(),
-                bytes: text.into_bytes(),
+                bytes: text.clone().into_bytes(),
                 expect: as_loaded(&to),
                 executable,
             };
             let ToolResponse::Stored(stored) = scene.carry_out(deed).await? else { return Err(odd()) };
             scene.carry_out(ToolRequest::Remove { path: from.clone(), recursive: false }).await?;
+            scene.tell_edit(&from, was(&from), None);
+            scene.tell_edit(&to, was(&to), Some(&text));
             note(format!("R {from} → {to}"), &tolerances);
             let before = files.get(&from).map(|file| file.sha256.clone());
             vec![
@@ -120,6 +125,7 @@ async fn apply(
         }
         PatchedFileChange::Delete { path } => {
             scene.carry_out(ToolRequest::Remove { path: path.clone(), recursive: false }).await?;
+            scene.tell_edit(&path, was(&path), None);
             note(format!("D {path}"), &[]);
             let before = files.get(&path).map(|file| file.sha256.clone());
             vec![ToolCallEvidence::Changed { path, before, after: None }]

@@ -8,6 +8,7 @@ use holon_hands::{FileExpectation, StoredFile, ToolRequest, ToolResponse};
 use super::{ToolOutcome, ToolTrouble, odd};
 use crate::agent::NativeAgent;
 use crate::budget::TurnBudget;
+use crate::edit::file_diff;
 use crate::tool::ToolEffect;
 
 /// The surroundings of one call.
@@ -36,6 +37,13 @@ impl CallContext<'_> {
         };
         let doing = self.agent.hands.carry_out(deed, Some(&mut watch));
         Ok(self.agent.cancel.race(doing).await.map_err(|_| ToolTrouble::Cancelled)??)
+    }
+
+    /// Shows whoever watches what became of a file.
+    pub(crate) fn tell_edit(&self, path: &str, before: Option<&str>, after: Option<&str>) {
+        if let Some(diff) = file_diff(path, before, after) {
+            self.agent.watcher.edited(&self.call, diff);
+        }
     }
 
     /// Writes a whole file.

@@ -36,9 +36,9 @@ impl AgentTool for DeleteFileTool {
         Box::pin(async move {
             let DeleteFileArguments { path } = read(arguments)?;
             // What it was is evidence; a file that cannot be read can still be removed.
-            let before =
+            let loaded =
                 match scene.carry_out(ToolRequest::Load { path: path.clone(), max_bytes: MOST }).await {
-                    Ok(ToolResponse::Bytes(file)) => Some(file.sha256),
+                    Ok(ToolResponse::Bytes(file)) => Some(file),
                     _ => None,
                 };
             let ToolResponse::Nothing =
@@ -46,6 +46,10 @@ impl AgentTool for DeleteFileTool {
             else {
                 return Err(odd());
             };
+            if let Some(lines) = loaded.as_ref().and_then(|file| std::str::from_utf8(&file.bytes).ok()) {
+                scene.tell_edit(&path, Some(lines), None);
+            }
+            let before = loaded.map(|file| file.sha256);
             let text = format!("{path}: deleted");
             Ok(ToolOutcome::said(text).proving(ToolCallEvidence::Changed { path, before, after: None }))
         })

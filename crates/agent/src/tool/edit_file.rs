@@ -52,7 +52,8 @@ impl AgentTool for EditFileTool {
             let replaced = edit::replace(&file.text, &old, &new, all)
                 .map_err(|mismatch| ToolTrouble::Said(format!("{path}: {mismatch}")))?;
             let expect = FileExpectation::Sha256(file.sha256);
-            let stored = scene.store(&path, replaced.text.into_bytes(), expect).await?;
+            let stored = scene.store(&path, replaced.text.clone().into_bytes(), expect).await?;
+            scene.tell_edit(&path, Some(&file.text), Some(&replaced.text));
             let mut text = format!("{path}: changed at {}", places(&replaced.places));
             if let Some(tolerance) = replaced.tolerance {
                 text.push_str(&format!(" ({tolerance})"));

@@ -103,9 +103,11 @@ impl AgentTool for ExecuteTool {
                 Exit::Exit(code) => Some(code),
                 Exit::Signal(_) | Exit::TimedOut => None,
             };
+            let cut_short = exit.is_none();
             let output_sha256 = sha256(ran.output.as_bytes());
             let proof = ToolCallEvidence::Ran { command: wanted.command, exit, output_sha256 };
-            Ok(ToolOutcome { exit, ..ToolOutcome::said(told(&ran, seconds)) }.proving(proof))
+            let said = ToolOutcome::said(told(&ran, seconds));
+            Ok(ToolOutcome { exit, cut_short, heard: true, ..said }.proving(proof))
         })
     }
 }

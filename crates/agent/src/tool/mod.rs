@@ -109,6 +109,10 @@ pub(crate) struct ToolOutcome {
     pub(crate) is_error: bool,
     /// Exit code of a command.
     pub(crate) exit: Option<i32>,
+    /// A signal or the clock ended it, so it did not do what was asked.
+    pub(crate) cut_short: bool,
+    /// Whoever watches has heard its output already.
+    pub(crate) heard: bool,
     /// What it proves.
     pub(crate) evidence: Vec<ToolCallEvidence>,
     /// What it means for the conversation.

@@ -37,17 +37,19 @@ impl AgentTool for WriteFileTool {
         Box::pin(async move {
             let WriteFileArguments { path, content } = read(arguments)?;
             let lines = content.lines().count();
-            let before = match leaves_out(&content) {
-                true => load(scene, &path).await.ok().flatten(),
-                false => None,
-            };
-            if let Some(line) = before.and_then(|before| line_left_out(&content, &before.text)) {
+            let before = load(scene, &path).await.ok().flatten();
+            let checked = before.as_ref().filter(|_| leaves_out(&content));
+            if let Some(line) = checked.and_then(|before| line_left_out(&content, &before.text)) {
                 return Err(ToolTrouble::Said(format!(
                     "{path}: nothing was written. \"{line}\" stands for lines that the file has; they would be lost. \
                      Write the whole file, or use edit_file."
                 )));
             }
-            let stored = scene.store(&path, content.into_bytes(), FileExpectation::Any).await?;
+            let stored = scene.store(&path, content.clone().into_bytes(), FileExpectation::Any).await?;
+            // What was there and could not be read as text has no lines to show.
+            if before.is_some() || stored.before.is_none() {
+                scene.tell_edit(&path, before.as_ref().map(|file| file.text.as_str()), Some(&content));
+            }
             let what = match &stored.before {
                 None => "new",
                 Some(before) if *before == stored.after => "unchanged",

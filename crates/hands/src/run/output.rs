@@ -5,8 +5,10 @@ use super::fold::ProgressFold;
 use super::legible::LegibleText;
 use super::output_store::{OutputStore, StoredOutput};
 
-/// Most bytes of one command that a watcher hears.
-const MOST_WATCHED: u64 = 256 << 10;
+/// Most bytes of one command that a watcher hears as they come.
+const MOST_WATCHED: u64 = 8 << 20;
+/// Of what comes after them, the end that is heard when the command is over.
+const WATCHED_END: usize = 64 << 10;
 /// Most bytes of output in one answer, whatever was asked for.
 pub(super) const MOST_SHOWN: u64 = 16 << 20;
 
@@ -18,6 +20,8 @@ pub(super) struct CommandOutput {
     kept: StoredOutput,
     total_bytes: u64,
     watched: u64,
+    /// The end of what is too much to be heard as it comes.
+    unheard: UnheardEnd,
 }
 
 impl CommandOutput {
@@ -31,6 +35,7 @@ impl CommandOutput {
             kept: StoredOutput::new(keep),
             total_bytes: 0,
             watched: 0,
+            unheard: UnheardEnd::default(),
         }
     }
 
@@ -57,6 +62,9 @@ impl CommandOutput {
         if ended {
             self.legible.finish(&mut text);
             self.tell(&text, watch);
+            if let Some(words) = self.unheard.take() {
+                watch(&words);
+            }
         }
         let mut folded = String::new();
         self.fold.push(&text, &mut folded);
@@ -76,14 +84,15 @@ impl CommandOutput {
     }
 
     fn tell(&mut self, text: &str, watch: &mut dyn FnMut(&str)) {
-        if text.is_empty() || self.watched > MOST_WATCHED {
+        if text.is_empty() {
+            return;
+        }
+        if self.watched >= MOST_WATCHED {
+            self.unheard.push(text);
             return;
         }
         self.watched += text.len() as u64;
         watch(text);
-        if self.watched > MOST_WATCHED {
-            watch("\n[… more than can be watched; the result has the end of it …]\n");
-        }
     }
 
     /// What is shown of it.
@@ -109,5 +118,69 @@ impl CommandOutput {
     /// Where all of it is kept.
     pub(super) fn kept(&self) -> Option<String> {
         self.kept.path().map(|path| path.to_string_lossy().into_owned())
+    }
+}
+
+/// What a watcher did not hear: counted, and its end kept.
+#[derive(Default)]
+struct UnheardEnd {
+    total: u64,
+    end: String,
+}
+
+impl UnheardEnd {
+    fn push(&mut self, text: &str) {
+        self.total += text.len() as u64;
+        self.end.push_str(text);
+        // Now and then, so that every byte is moved a bounded number of times.
+        if self.end.len() > 4 * WATCHED_END {
+            self.shorten();
+        }
+    }
+
+    fn shorten(&mut self) {
+        let from = self.end.ceil_char_boundary(self.end.len().saturating_sub(WATCHED_END));
+        self.end.drain(..from);
+    }
+
+    /// The mark for what is left out, and the end.
+    fn take(&mut self) -> Option<String> {
+        if self.total == 0 {
+            return None;
+        }
+        self.shorten();
+        let Self { total, end } = std::mem::take(self);
+        let left_out = total - end.len() as u64;
+        Some(match left_out {
+            0 => end,
+            _ => format!("\n[… {left_out} bytes left out …]\n{end}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watcher_hears_the_beginning_and_the_end_and_how_much_is_between() {
+        let folder = std::env::temp_dir().join("nothing-is-written-here");
+        let mut output = CommandOutput::new(1 << 30, OutputStore::in_folder(folder));
+        let mut heard = String::new();
+        let line = format!("{}\n", "x".repeat(1023));
+        for _ in 0..9 << 10 {
+            output.take(line.as_bytes(), &mut |text| heard.push_str(text));
+        }
+        output.take(b"error: the last line\n", &mut |text| heard.push_str(text));
+        assert_eq!(heard.len() as u64, MOST_WATCHED, "as it comes");
+        output.flush(true, &mut |text| heard.push_str(text));
+        assert!(heard.ends_with("\nerror: the last line\n"), "the end is heard");
+        let mark = heard.lines().find(|line| line.starts_with('[')).unwrap_or_default();
+        let left_out: u64 = mark.split(' ').nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
+        let around = mark.len() as u64 + 2;
+        assert_eq!(heard.len() as u64 - around + left_out, output.total_bytes(), "{mark}");
+        let before = heard.len();
+        output.flush(true, &mut |text| heard.push_str(text));
+        assert_eq!(heard.len(), before, "nothing is told twice");
     }
 }

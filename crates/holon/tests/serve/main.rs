@@ -1,6 +1,7 @@
 //! The chat server end to end: the real binary over real HTTP, real walls, and a cassette or a scripted model server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod branches;
 mod changes;
 mod doors;
 mod ending;
@@ -13,6 +14,7 @@ mod killed;
 mod meanwhile;
 mod modes;
 mod numbers;
+mod outputs;
 mod page;
 mod people;
 mod runs;

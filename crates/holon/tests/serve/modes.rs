@@ -40,7 +40,12 @@ fn plan_refuses_with_the_words_people_expect() {
     let errors = of(&events, "error");
     let expect = json!({"message": "当前为思考模式，请切换到 build 模式执行操作", "code": "plan_mode"});
     assert_eq!(errors.iter().map(|e| &e.data).collect::<Vec<_>>(), [&expect], "{events:#?}");
-    assert!(of(&events, "tool_end").is_empty() && of(&events, "interrupt").is_empty());
+    let ended = of(&events, "tool_end");
+    assert!(
+        ended.len() == 1 && ended[0].data["denied"] == true && ended[0].data["ok"] == false,
+        "{events:#?}"
+    );
+    assert!(of(&events, "interrupt").is_empty());
     assert_eq!(stage.show(&thread)["turns"][0]["state"], "denied");
     assert_unchanged(&before, stage.repo.path());
 }
@@ -123,8 +128,16 @@ fn every_call_of_a_reply_gets_its_own_decision() {
     }
     let tried = of(&events, "tool_start").into_iter().find(|e| e.data["call"] == "1-2").unwrap();
     assert_eq!(tried.data["summary"], "touch made.txt", "a refused call says what was tried");
-    let read: Vec<_> = of(&events, "tool_end").iter().map(|e| e.data["call"].clone()).collect();
-    assert_eq!(read, [json!("1-1"), json!("1-4")], "one refused call does not stop the reads beside it");
+    let ended = of(&events, "tool_end");
+    let calls = |ok: bool| {
+        ended.iter().filter(|e| e.data["ok"] == ok).map(|e| e.data["call"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        calls(true),
+        [json!("1-1"), json!("1-4")],
+        "one refused call does not stop the reads beside it"
+    );
+    assert_eq!(calls(false), [json!("1-2"), json!("1-3")], "and a refused one has its end, too");
     assert_unchanged(&before, stage.repo.path());
 }
 
@@ -173,7 +186,7 @@ fn a_thread_can_be_stricter_than_its_mode_and_never_wider() {
     assert_eq!(put(json!({"execute": "deny"})).status, 200);
     let events = stage.say(&thread, "run it", "build");
     assert_eq!(of(&events, "tool_start")[0].data["decision"], "deny");
-    assert!(of(&events, "tool_end").is_empty());
+    assert!(of(&events, "tool_end").iter().all(|e| e.data["denied"] == true), "{events:#?}");
     assert_eq!(crate::http::words(&events), "Then not.");
 }
 

@@ -71,7 +71,9 @@ fn calls_that_need_a_word_wait_for_it() {
     let decisions = json!([{"type": "approve"}, {"type": "reject", "message": "not that"}]);
     let body = json!({"interrupt_id": asked["id"], "decisions": decisions});
     let events = checked(stage.post(&format!("/api/chat/{thread}/resume"), body).events());
-    assert_eq!(of(&events, "tool_end").len(), 1, "{events:#?}");
+    let ended: Vec<bool> = of(&events, "tool_end").iter().map(|e| e.data["denied"] == true).collect();
+    assert_eq!(ended.iter().filter(|denied| **denied).count(), 1, "{events:#?}");
+    assert_eq!(ended.len(), 2, "{events:#?}");
     let diff = stage.get(&format!("/api/threads/{thread}/diff")).json();
     let files: Vec<_> = diff["files"].as_array().unwrap().iter().map(|f| f["path"].clone()).collect();
     assert_eq!(files, [json!("yes.txt")]);
@@ -91,6 +93,10 @@ fn answers_that_nobody_asked_for_are_refused() {
         json!({"answers": ["spaces", "forty-two", "and one more"]}),
         json!({"decisions": [{"type": "approve"}]}),
         json!({"answers": ["spaces", "forty-two"], "decisions": [{"type": "approve"}]}),
+        // Nothing is given: the question is still there afterwards.
+        json!({}),
+        json!({"answers": []}),
+        json!({"answers": ["", " "]}),
     ] {
         let refused = resume(wrong.clone());
         assert_eq!(refused.status, 422, "{wrong}");

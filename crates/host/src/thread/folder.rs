@@ -229,6 +229,29 @@ impl ThreadFolder {
         Ok(changed)
     }
 
+    /// Fills the folder of a new thread with what another one about the same workspace had before a turn: its layers, the
+    /// files that were sent, and who answered.
+    pub fn branch_from(&self, other: &Self, turn: u64) -> Result<(), HostError> {
+        let ledger = other.ledger()?.branched(turn);
+        let layers = self.path.join("layers");
+        fs::create_dir_all(&layers).map_err(HostError::io("create", &layers))?;
+        for number in ledger.needed() {
+            freeze(None, &other.layer(number), &self.workspace, &self.layer(number), self.identity.owner())?;
+        }
+        let (from, to) = (other.uploads()?, self.uploads()?);
+        for entry in fs::read_dir(&from).map_err(HostError::io("read", &from))?.flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                let path = entry.path();
+                fs::copy(&path, to.join(entry.file_name())).map_err(HostError::io("copy", &path))?;
+            }
+        }
+        if let Some(model) = other.model() {
+            self.keep_model(&model)?;
+        }
+        // The last step: until then there is nothing that counts.
+        self.save(&ledger)
+    }
+
     /// Removes layers nobody needs; what cannot be removed now is tried again next time.
     fn tidy(&self, ledger: &LayerLedger) {
         let needed = ledger.needed();

@@ -119,6 +119,16 @@ impl LayerLedger {
         }
     }
 
+    /// As it was before a turn, for a thread that goes on from there; where later changes are in the workspace already, it
+    /// begins with the workspace as it is.
+    pub(super) fn branched(&self, turn: u64) -> Self {
+        let mut branch = Self { open: None, ..self.clone() };
+        if branch.undo(turn).is_err() {
+            return Self { next: self.next, ..Self::default() };
+        }
+        branch
+    }
+
     /// Everything so far is in the workspace, and from here on the thread has no opinion about any path.
     pub(super) fn applied(&mut self) {
         let last = self.before.keys().next_back().copied().unwrap_or(0);
@@ -190,6 +200,23 @@ mod tests {
         ledger.advance(2);
         assert_eq!(ledger.undo(1), Err(RollbackRefusal::Applied));
         assert_eq!(ledger.undo(2), Ok(true));
+    }
+
+    #[test]
+    fn a_branch_begins_before_its_turn() {
+        let mut ledger = LayerLedger::default();
+        ledger.advance(1);
+        ledger.advance(3);
+        ledger.open = Some(4);
+        let branch = ledger.branched(3);
+        assert_eq!((branch.current, branch.open, branch.needed()), (Some(0), None, [0].into()));
+        assert_eq!(ledger.branched(1).current, None);
+        assert_eq!(ledger.branched(4).current, Some(1));
+        assert_eq!(ledger.open, Some(4), "where it comes from stays as it is");
+        ledger.applied();
+        let after = ledger.branched(2);
+        assert_eq!((after.current, after.needed()), (None, [].into()), "the workspace has it");
+        assert_eq!(ledger.branched(4).current, Some(1));
     }
 
     fn moved(ledger: &LayerLedger, now: Option<&str>) -> bool {

@@ -35,14 +35,23 @@ pub(crate) struct ChatMessage {
     mode: Option<String>,
 }
 
+/// What a stream is to hold besides.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LiveQuery {
+    /// Whether to send what calls print while they run: events `tool_output` without a number, which are not stored.
+    live: Option<bool>,
+}
+
 /// Says something; the answer is the stream of the turn.
 #[utoipa::path(post, path = "/api/chat/{thread_id}", tag = "chat", request_body = ChatMessage,
-    params(("thread_id" = String, Path)),
+    params(("thread_id" = String, Path), LiveQuery),
     responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn say(
     State(app): State<Arc<AppState>>,
     user: RequestUser,
     Path(id): Path<String>,
+    QueryPart(LiveQuery { live }): QueryPart<LiveQuery>,
     headers: HeaderMap,
     JsonBody(said): JsonBody<ChatMessage>,
 ) -> ApiResult<Response> {
@@ -77,7 +86,13 @@ pub(crate) async fn say(
         let found = found.filter(|file| file.thread.is_some() || app.uploads.has(&file.id));
         let file =
             found.ok_or_else(|| ApiProblem::invalid("`files` names something that was not uploaded"))?;
-        if file.thread.as_ref().is_some_and(|owner| *owner != thread.id) {
+        let elsewhere = file.thread.as_ref().filter(|owner| **owner != thread.id);
+        let related = match elsewhere.cloned() {
+            Some(owner) => app.store.read(move |backend| backend.thread(&owner)).await?,
+            None => None,
+        };
+        // A branch has the files of where it comes from.
+        if elsewhere.is_some() && related.is_none_or(|owner| owner.family != thread.family) {
             return Err(ApiProblem::invalid(format!(
                 "`{}` came with a message of another thread",
                 file.name
@@ -89,7 +104,8 @@ pub(crate) async fn say(
     let ask = TurnRequest { message: said.message, files, mode, language: ReplyLanguage::of(&headers) };
     let seat_first = seat(&app, &user)?;
     let (held, after) = turn::start(&app, &user, thread, ask).await?;
-    Ok(reader(&app, held, &id, after, seat_first)?.answer())
+    let reader = reader(&app, held, &id, after, seat_first)?;
+    Ok(ThreadReader { live: live == Some(true), ..reader }.answer())
 }
 
 /// A person's answer.
@@ -125,12 +141,13 @@ pub(crate) enum PersonDecision {
 
 /// Answers what a turn waits for; the answer is the stream of the rest of the turn.
 #[utoipa::path(post, path = "/api/chat/{thread_id}/resume", tag = "chat", request_body = InterruptAnswers,
-    params(("thread_id" = String, Path)),
+    params(("thread_id" = String, Path), LiveQuery),
     responses((status = 200, content_type = "text/event-stream", body = String), (status = "4XX", body = ApiProblem)))]
 pub(crate) async fn resume(
     State(app): State<Arc<AppState>>,
     user: RequestUser,
     Path(id): Path<String>,
+    QueryPart(LiveQuery { live }): QueryPart<LiveQuery>,
     headers: HeaderMap,
     JsonBody(given): JsonBody<InterruptAnswers>,
 ) -> ApiResult<Response> {
@@ -147,7 +164,8 @@ pub(crate) async fn resume(
     };
     let seat_first = seat(&app, &user)?;
     let (held, after) = turn::resume(&app, &user, thread, resume).await?;
-    Ok(reader(&app, held, &id, after, seat_first)?.answer())
+    let reader = reader(&app, held, &id, after, seat_first)?;
+    Ok(ThreadReader { live: live == Some(true), ..reader }.answer())
 }
 
 /// Whether something was stopped.
@@ -176,6 +194,8 @@ pub(crate) async fn cancel(
 pub(crate) struct ChatStreamQuery {
     /// The last event the reader has; 0 for everything. The header `Last-Event-ID` says the same.
     after: Option<u64>,
+    /// Whether to send what calls print while they run: events `tool_output` without a number, which are not stored.
+    live: Option<bool>,
 }
 
 /// Follows a thread: stored events, then what comes, until nothing is under way; then `done`.
@@ -200,7 +220,8 @@ pub(crate) async fn events(
     };
     let held = app.held(&thread.id).await?;
     let seat = seat(&app, &user)?;
-    Ok(reader(&app, held, &id, after, seat)?.answer())
+    let reader = reader(&app, held, &id, after, seat)?;
+    Ok(ThreadReader { live: asked.live == Some(true), ..reader }.answer())
 }
 
 fn seat(app: &AppState, user: &RequestUser) -> ApiResult<crate::guard::ConcurrencyPermit> {
@@ -215,7 +236,7 @@ fn reader(
     seat: crate::guard::ConcurrencyPermit,
 ) -> ApiResult<ThreadReader> {
     let thread = id.parse().map_err(|_| ApiProblem::not_found("thread"))?;
-    Ok(ThreadReader { store: Arc::clone(&app.store), held, thread, after, seat })
+    Ok(ThreadReader { store: Arc::clone(&app.store), held, thread, after, live: false, seat })
 }
 
 fn cut(text: &str) -> String {

@@ -1,17 +1,21 @@
 //! The API: one file per part, each with its routes and their description in one place.
 
 mod audit;
+mod branches;
 mod changes;
 mod chat;
+mod export;
 mod extract;
 mod files;
 mod info;
 mod modes;
+mod outputs;
 mod run_events;
 mod run_evidence;
 mod run_files;
 mod run_tasks;
 mod runs;
+mod search;
 mod session;
 mod shapes;
 mod supervisor;
@@ -47,12 +51,16 @@ struct ApiDocument;
 fn described() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::with_openapi(ApiDocument::openapi())
         .routes(routes!(threads::create, threads::list))
-        .routes(routes!(threads::show, threads::delete))
+        .routes(routes!(threads::show, threads::change, threads::delete))
+        .routes(routes!(branches::create, branches::list))
+        .routes(routes!(export::export))
+        .routes(routes!(search::search))
         .routes(routes!(threads::history))
         .routes(routes!(chat::say))
         .routes(routes!(chat::resume))
         .routes(routes!(chat::cancel))
         .routes(routes!(chat::events))
+        .routes(routes!(outputs::part))
         .routes(routes!(tools::set))
         .routes(routes!(supervisor::takeover))
         .routes(routes!(supervisor::events))

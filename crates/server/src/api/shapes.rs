@@ -36,6 +36,14 @@ pub(crate) struct ChatThread {
     /// `allow`, `ask` or `deny` by tool, on top of the mode.
     #[schema(value_type = BTreeMap<String, String>)]
     tools: BTreeMap<String, Value>,
+    /// Whether it stays at the top of lists.
+    pinned: bool,
+    /// Whether it is only in the list of archived threads.
+    archived: bool,
+    /// Where it begins, when it goes on from the middle of another thread.
+    branch: Option<ThreadBranch>,
+    /// The same for a thread and all its branches.
+    family: String,
     /// What waits for a person.
     #[schema(value_type = Option<Object>)]
     interrupt: Option<Value>,
@@ -44,6 +52,15 @@ pub(crate) struct ChatThread {
     /// The turns, where one thread was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     turns: Option<Vec<ChatTurn>>,
+}
+
+/// Where a branch begins.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ThreadBranch {
+    /// The thread it goes on from, which may be gone.
+    thread: String,
+    /// Its first own turn.
+    turn: u64,
 }
 
 /// Tokens and money.
@@ -94,6 +111,12 @@ impl ChatThread {
             last_seq: thread.last_seq,
             turns_count: thread.turns,
             tools,
+            pinned: thread.pinned,
+            archived: thread.archived,
+            branch: thread
+                .branch
+                .map(|origin| ThreadBranch { thread: origin.thread.as_str().to_owned(), turn: origin.turn }),
+            family: thread.family.as_str().to_owned(),
             interrupt: interrupt.and_then(|row| serde_json::from_str(&row.body).ok()),
             usage: thread.usage.into(),
             turns: turns.map(|turns| turns.into_iter().map(ChatTurn::from).collect()),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use holon_core::ids::ThreadId;
 use holon_host::record::now;
 use holon_store as store;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ use super::changes::alone;
 use super::extract::{JsonBody, QueryPart};
 use super::shapes::ChatThread;
 use crate::app::{AppState, fresh};
+use crate::event_log::EventDraft;
 use crate::guard::RequestUser;
 use crate::problem::{ApiProblem, ApiResult};
 
@@ -49,8 +51,9 @@ pub(crate) async fn create(
         return Err(ApiProblem::invalid("that is no name of a model"));
     }
     let at = now();
-    let id = fresh("t").parse().map_err(|_| ApiProblem::internal("an id could not be made"))?;
+    let id: ThreadId = fresh("t").parse().map_err(|_| ApiProblem::internal("an id could not be made"))?;
     let thread = store::StoredThread {
+        family: id.clone(),
         id,
         user: user.0.clone(),
         workspace: workspace.to_string_lossy().into_owned(),
@@ -65,6 +68,9 @@ pub(crate) async fn create(
         last_seq: 0,
         turns: 0,
         usage: Default::default(),
+        pinned: false,
+        archived: false,
+        branch: None,
     };
     let audit =
         app.audit(&user.0, "thread_created", Some((&thread.id, 0)), json!({"workspace": thread.workspace}));
@@ -109,6 +115,12 @@ pub(crate) struct ThreadsQuery {
     limit: Option<u32>,
     /// The `next` of the page before.
     before: Option<String>,
+    /// Archived threads instead of the others.
+    archived: Option<bool>,
+    /// Only pinned threads, or only others.
+    pinned: Option<bool>,
+    /// All branches, not only the one of each conversation in which something happened last.
+    branches: Option<bool>,
 }
 
 /// A page of threads.
@@ -136,11 +148,16 @@ pub(crate) async fn list(
             Some((at.to_owned(), id.to_owned()))
         }
     };
+    let filter = store::ThreadFilter {
+        archived: page.archived.unwrap_or(false),
+        pinned: page.pinned,
+        branches: page.branches.unwrap_or(false),
+    };
     let found = app
         .store
         .read(move |backend| {
             let before = cursor.as_ref().map(|(at, id)| (at.as_str(), id.as_str()));
-            backend.threads(&user.0, before, limit)
+            backend.threads(&user.0, &filter, before, limit)
         })
         .await?;
     let next = (found.len() == limit)
@@ -195,6 +212,50 @@ pub(crate) async fn delete(
             .map_err(|e| ApiProblem::internal(e.to_string()))??;
     }
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// What a person thinks of a thread.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ThreadChange {
+    /// What it is called.
+    title: Option<String>,
+    /// Whether it stays at the top of lists.
+    pinned: Option<bool>,
+    /// Whether it is only in the list of archived threads.
+    archived: Option<bool>,
+}
+
+/// Most characters of a title.
+const MOST_TITLE: usize = 120;
+
+/// Renames a thread, pins or archives it; its place among the others stays.
+#[utoipa::path(patch, path = "/api/threads/{id}", tag = "threads", request_body = ThreadChange,
+    params(("id" = String, Path)),
+    responses((status = 200, body = ChatThread), (status = "4XX", body = ApiProblem)))]
+pub(crate) async fn change(
+    State(app): State<Arc<AppState>>,
+    user: RequestUser,
+    Path(id): Path<String>,
+    JsonBody(wanted): JsonBody<ThreadChange>,
+) -> ApiResult<Json<ChatThread>> {
+    let thread = app.thread(&user, &id).await?;
+    let title = match wanted.title.as_deref().map(str::trim) {
+        Some("") => return Err(ApiProblem::invalid("`title` is empty")),
+        Some(title) if title.chars().count() > MOST_TITLE || title.contains(char::is_control) => {
+            let words = format!("a title is one line of at most {MOST_TITLE} characters");
+            return Err(ApiProblem::invalid(words));
+        }
+        title => title.map(|title| app.redactor.redact_str(title)),
+    };
+    let held = app.held(&thread.id).await?;
+    let drafts =
+        title.iter().map(|title| EventDraft { turn: 0, kind: "title", data: json!({"title": title}) });
+    let (pinned, archived) = (wanted.pinned, wanted.archived);
+    let marks = store::ThreadMarks { id: thread.id.clone(), title: title.clone(), pinned, archived };
+    held.feed.tell(drafts.collect(), vec![store::StoreWrite::Marks(marks)]).await?;
+    let thread = app.thread(&user, &id).await?;
+    Ok(Json(ChatThread::new(thread, None, None)))
 }
 
 /// The mode switches of a thread.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use holon_agent::AgentEventSink;
 use holon_core::event::{ApprovalRequest, EventBody};
-use holon_core::ids::ThreadId;
+use holon_core::ids::{CallId, ThreadId};
 use holon_core::manifest::UsageTotals;
 use holon_core::policy::class_of;
 use holon_core::redact::RedactStream;
@@ -14,17 +14,18 @@ use holon_store::{InterruptRow, StoreError, StoreWrite};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use super::call_output::{CallOutput, MOST_OF_A_TURN};
 use super::plan::SupervisorPlan;
 use crate::app::AppState;
-use crate::event_log::EventDraft;
+use crate::event_log::{EventDraft, RunningOutput};
 use crate::live_threads::LiveThreadHandle;
 
 /// Pause between two commits that hold nothing but pieces of text, so that pieces become lines.
 const BREATH: Duration = Duration::from_millis(25);
 /// Words that become one event, however many there are to store at once.
 const MOST_WORDS: usize = 16 << 10;
-/// Most of a command's output that is kept with its event.
-const MOST_OUTPUT: usize = 16 << 10;
+/// Most of a call's changes that is shown with its event.
+const MOST_DIFF: usize = 96 << 10;
 
 /// Hears the agent; never waits.
 pub(crate) struct TurnEventSender(pub(crate) UnboundedSender<EventWriterInput>);
@@ -33,6 +34,8 @@ pub(crate) struct TurnEventSender(pub(crate) UnboundedSender<EventWriterInput>);
 pub(crate) enum EventWriterInput {
     /// By the loop.
     Body(Box<EventBody>),
+    /// What a call made of a file.
+    Edited(CallId, String),
     /// To be written with what was told before.
     Writes(Vec<StoreWrite>),
     /// Calls that were proposed before the turn waited for a person.
@@ -43,6 +46,10 @@ impl AgentEventSink for TurnEventSender {
     fn tell(&self, body: EventBody) {
         // Whoever listens is there until the turn is over.
         let _ = self.0.send(EventWriterInput::Body(Box::new(body)));
+    }
+
+    fn edited(&self, call: &CallId, diff: String) {
+        let _ = self.0.send(EventWriterInput::Edited(call.clone(), diff));
     }
 }
 
@@ -61,6 +68,10 @@ pub(crate) struct TurnEventWriter {
     writes: Vec<StoreWrite>,
     /// What the thread used so far, as told last.
     usage: Option<UsageTotals>,
+    /// What of this turn's outputs may still be kept.
+    room: u64,
+    /// A running call has printed something that nobody was shown.
+    printed: bool,
 }
 
 #[derive(Default)]
@@ -69,7 +80,8 @@ struct OpenCallRecord {
     class: String,
     summary: Option<String>,
     digest: String,
-    output: String,
+    output: Option<CallOutput>,
+    diff: String,
 }
 
 impl TurnEventWriter {
@@ -82,7 +94,23 @@ impl TurnEventWriter {
     ) -> Self {
         let (text, thoughts) = (app.redactor.stream(), app.redactor.stream());
         let (calls, plan, drafts, writes) = Default::default();
-        Self { app, held, thread, turn, mode, calls, text, thoughts, plan, drafts, writes, usage: None }
+        let (usage, room, printed) = (None, MOST_OF_A_TURN, false);
+        Self {
+            app,
+            held,
+            thread,
+            turn,
+            mode,
+            calls,
+            text,
+            thoughts,
+            plan,
+            drafts,
+            writes,
+            usage,
+            room,
+            printed,
+        }
     }
 
     /// Writes until everybody who could tell something is gone; gives back what the thread used.
@@ -95,7 +123,7 @@ impl TurnEventWriter {
             while let Ok(more) = told.try_recv() {
                 self.take(more);
             }
-            let pause = self.only_words();
+            let pause = self.only_words() || self.only_output();
             self.commit().await?;
             if pause {
                 // A limit on how often is written: pieces of text that come meanwhile are stored together.
@@ -113,15 +141,40 @@ impl TurnEventWriter {
         self.writes.is_empty() && !self.drafts.is_empty() && self.drafts.iter().all(words)
     }
 
+    /// Whether there is nothing to be told but what running calls print.
+    fn only_output(&self) -> bool {
+        self.printed && self.drafts.is_empty()
+    }
+
     async fn commit(&mut self) -> Result<(), StoreError> {
         let (drafts, writes) = (std::mem::take(&mut self.drafts), std::mem::take(&mut self.writes));
-        self.held.feed.tell(drafts, writes).await
+        self.held.feed.tell(drafts, writes).await?;
+        // After the calls themselves: whoever hears what one prints knows of it.
+        if std::mem::take(&mut self.printed) {
+            self.held.feed.show_running(self.running());
+        }
+        Ok(())
+    }
+
+    /// What is shown of the calls that run.
+    fn running(&self) -> Vec<RunningOutput> {
+        let shown = self.calls.iter().filter_map(|(call, record)| {
+            let (bytes, end) = record.output.as_ref()?.now();
+            Some(RunningOutput { call: call.clone(), bytes, end })
+        });
+        shown.collect()
     }
 
     fn take(&mut self, told: EventWriterInput) {
         match told {
             EventWriterInput::Writes(writes) => writes.into_iter().for_each(|write| self.add(write)),
             EventWriterInput::Body(body) => self.hear(*body),
+            EventWriterInput::Edited(call, diff) => {
+                let known = self.calls.entry(call.as_str().to_owned()).or_default();
+                if known.diff.len() + diff.len() <= MOST_DIFF {
+                    known.diff.push_str(&diff);
+                }
+            }
             EventWriterInput::Waited(asks) => {
                 for ask in asks {
                     let class = class_of(&ask.tool, false).to_string();
@@ -162,12 +215,15 @@ impl TurnEventWriter {
                 return;
             }
             EventBody::ToolOutput { call, text } => {
-                let call = self.calls.entry(call.as_str().to_owned()).or_default();
-                if call.output.len() < MOST_OUTPUT {
-                    call.output.push_str(&text);
-                }
+                let known = self.calls.entry(call.as_str().to_owned()).or_default();
+                let output = known.output.get_or_insert_with(|| CallOutput::new(&self.app.redactor));
+                output.push(&text);
+                let whose = (&self.thread, self.turn, call.as_str());
+                self.writes.extend(output.pieces(whose, &mut self.room));
+                self.printed = true;
                 return;
             }
+
             // Tells nobody anything by itself: words before and after it belong together.
             EventBody::Supervised { .. } => {}
             _ => self.flush(),
@@ -193,11 +249,20 @@ impl TurnEventWriter {
                     "outcome": if ok { "success" } else { "failure" }, "exit_code": exit_code, "mode": self.mode});
                 let audit = self.app.audit("agent", "tool_ended", Some((&self.thread, self.turn)), detail);
                 self.writes.push(audit);
-                self.draft(
-                    "tool_end",
-                    json!({"call": call, "tool": known.tool, "ok": ok, "exit_code": exit_code, "duration_ms": duration_ms,
-                        "summary": summary, "output": cut(&known.output)}),
-                );
+                let mut told = json!({"call": call, "tool": known.tool, "ok": ok, "exit_code": exit_code,
+                    "duration_ms": duration_ms, "summary": summary, "output": ""});
+                if let Some(output) = known.output {
+                    let (said, last) = output.end((&self.thread, self.turn, call.as_str()), &mut self.room);
+                    self.writes.extend(last);
+                    self.printed = true;
+                    if let (Some(told), Value::Object(said)) = (told.as_object_mut(), said) {
+                        told.extend(said);
+                    }
+                }
+                if !known.diff.is_empty() {
+                    told["diff"] = known.diff.into();
+                }
+                self.draft("tool_end", told);
             }
             EventBody::TodosChanged { todos } => self.draft("graph", json!({"todos": todos})),
             EventBody::Interrupted { id, asks } => self.interrupted(&id, &asks),
@@ -231,7 +296,15 @@ impl TurnEventWriter {
         let detail = json!({"call": id, "tool": call.tool, "command": call.summary, "verdict": verdict, "rule": rule, "mode": self.mode,
             "arguments_sha256": call.digest});
         let actor = if rule == "person" { "person" } else { "policy" };
+        let tool = call.tool.clone();
         self.draft("tool_start", data);
+        if verdict == "deny" {
+            // Nothing else comes of it.
+            self.calls.remove(id);
+            let told = json!({"call": id, "tool": tool, "ok": false, "denied": true, "exit_code": null,
+                "duration_ms": 0, "summary": reason, "output": ""});
+            self.draft("tool_end", told);
+        }
         let audit = self.app.audit(actor, "tool_decided", Some((&self.thread, self.turn)), detail);
         self.writes.push(audit);
     }
@@ -309,10 +382,6 @@ fn interrupt(id: &str, asks: &[ApprovalRequest]) -> Value {
         data["action_requests"] = actions.into();
     }
     data
-}
-
-fn cut(text: &str) -> &str {
-    &text[..boundary(text, MOST_OUTPUT)]
 }
 
 /// A text in parts, none of them larger than one event.

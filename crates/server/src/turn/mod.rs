@@ -1,5 +1,6 @@
 //! Turns: from a message to stored events.
 
+mod call_output;
 mod checkpointer;
 mod end;
 mod event_writer;

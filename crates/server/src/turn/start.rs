@@ -89,7 +89,9 @@ pub(crate) async fn start(
         turn.state = TurnState::Interrupted;
         cut_off(turn, &at)
     }));
-    writes.extend(ask.files.iter().map(|file| StoreWrite::Bring(thread.id.clone(), file.id.clone())));
+    let own = |file: &&StoredUpload| file.thread.as_ref().is_none_or(|owner| *owner == thread.id);
+    let brought = ask.files.iter().filter(own);
+    writes.extend(brought.map(|file| StoreWrite::Bring(thread.id.clone(), file.id.clone())));
     writes.push(StoreWrite::NewTurn(Box::new(turn)));
     writes.push(StoreWrite::Thread(Box::new(ThreadUpdate {
         state: Some(ThreadState::Running),
@@ -310,11 +312,16 @@ fn fits(conversation: &AgentConversation, resume: &ResumeRequest) -> ApiResult<(
     let asked: Vec<usize> = asks.map(|ask| ask.questions.len()).collect();
     let questions: usize = asked.iter().sum();
     let calls = asked.iter().filter(|questions| **questions == 0).count();
-    if resume.answers.len() <= questions && resume.decisions.len() <= calls {
+    let too_many = resume.answers.len() > questions || resume.decisions.len() > calls;
+    let answered =
+        resume.answers.iter().any(|answer| !answer.trim().is_empty()) || !resume.decisions.is_empty();
+    // What is given with nothing in it must not use the question up.
+    if answered && !too_many {
         return Ok(());
     }
     let message = format!("there are {questions} questions to answer and {calls} calls to decide about");
-    Err(ApiProblem::invalid(message).with_hint("give `answers` to questions and `decisions` about calls"))
+    let hint = "give `answers` to questions and `decisions` about calls; to go on without, send a message";
+    Err(ApiProblem::invalid(message).with_hint(hint))
 }
 
 /// One answer per ask, in the order of the asks.

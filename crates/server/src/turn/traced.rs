@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use holon_agent::{AgentEventSink, TurnEndReason, TurnResult};
 use holon_core::event::EventBody;
+use holon_core::ids::CallId;
 use holon_core::manifest::ModelInfo;
 use holon_core::redact::Redactor;
 use holon_host::record;
@@ -117,6 +118,10 @@ impl AgentEventSink for TracedEventSink<'_> {
             wanted.trace.lock().unwrap_or_else(PoisonError::into_inner).hear(now(), &body);
         }
         self.to.tell(body);
+    }
+
+    fn edited(&self, call: &CallId, diff: String) {
+        self.to.edited(call, diff);
     }
 }
 

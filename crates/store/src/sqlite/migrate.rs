@@ -10,6 +10,9 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0001_threads.sql"),
     include_str!("migrations/0002_open_interrupts.sql"),
     include_str!("migrations/0003_lists.sql"),
+    include_str!("migrations/0004_tool_outputs.sql"),
+    include_str!("migrations/0005_thread_list.sql"),
+    include_str!("migrations/0006_branches.sql"),
 ];
 
 pub(super) fn run(connection: &mut Connection) -> Result<(), StoreError> {

@@ -1,10 +1,12 @@
 //! Everything in one SQLite file: write-ahead log, one writer, readers that never wait for it.
 
 mod anchor;
+mod branches;
 mod log_backlog;
 mod migrate;
 mod reads;
 mod rows;
+mod tool_outputs;
 mod writes;
 
 use std::path::{Path, PathBuf};

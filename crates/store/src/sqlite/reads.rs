@@ -3,12 +3,13 @@
 use holon_core::ids::ThreadId;
 use rusqlite::{OptionalExtension, Params, Row};
 
-use super::{SqliteConnection, database, log_backlog, rows, writes};
+use super::{SqliteConnection, database, log_backlog, rows, tool_outputs, writes};
 use crate::backend::{LogBacklog, StoreBackend};
 use crate::chain::{ChainChecker, ChainHead, ChainVerdict};
 use crate::error::StoreError;
 use crate::record::{
-    AuditEntry, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload, UploadOwner,
+    AuditEntry, EventRow, FoundText, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload,
+    ThreadFilter, ToolOutputRange, UploadOwner,
 };
 use crate::write::StoreWrite;
 
@@ -51,16 +52,49 @@ impl StoreBackend for SqliteConnection {
     fn threads(
         &self,
         user: &str,
+        filter: &ThreadFilter,
         before: Option<(&str, &str)>,
         limit: usize,
     ) -> Result<Vec<StoredThread>, StoreError> {
         let (at, id) = before.unwrap_or(("\u{10ffff}", ""));
         let sql = format!(
-            "SELECT {} FROM threads WHERE user = ?1 AND (updated_at, id) < (?2, ?3)
+            "SELECT {} FROM threads t WHERE user = ?1 AND (updated_at, id) < (?2, ?3) AND archived = ?5
+             AND (?6 IS NULL OR pinned = ?6)
+             AND (?7 OR NOT EXISTS (SELECT 1 FROM threads o WHERE o.family = t.family AND o.user = t.user
+                                    AND o.archived = t.archived AND (o.updated_at, o.id) > (t.updated_at, t.id)))
              ORDER BY updated_at DESC, id DESC LIMIT ?4",
             rows::THREAD
         );
-        self.many(&sql, (user, at, id, limit as i64), rows::thread)
+        let ThreadFilter { archived, pinned, branches } = filter;
+        self.many(&sql, (user, at, id, limit as i64, archived, pinned, branches), rows::thread)
+    }
+
+    fn family(&self, user: &str, family: &ThreadId) -> Result<Vec<StoredThread>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM threads WHERE family = ?1 AND user = ?2 ORDER BY created_at, id",
+            rows::THREAD
+        );
+        self.many(&sql, (family.as_str(), user), rows::thread)
+    }
+
+    fn search(&self, user: &str, words: &str, limit: usize) -> Result<Vec<FoundText>, StoreError> {
+        // Not LIKE, for which a text ends at a zero byte. What a branch has from where it comes from is found there, as long
+        // as that is there.
+        let wanted = words.to_ascii_lowercase();
+        self.many(
+            "SELECT t.id, t.title, 0, 0, t.title, t.updated_at AS at FROM threads t
+             WHERE t.user = ?1 AND instr(lower(t.title), ?2) > 0
+             UNION ALL
+             SELECT t.id, t.title, m.number, 1, m.message, m.started_at FROM turns m JOIN threads t ON t.id = m.thread
+             WHERE t.user = ?1 AND instr(lower(m.message), ?2) > 0 AND (m.number >= coalesce(t.branch_turn, 0) OR t.branch_of NOT IN (SELECT id FROM threads))
+             UNION ALL
+             SELECT t.id, t.title, a.turn, 0, a.body, m.started_at FROM answers a JOIN threads t ON t.id = a.thread
+             JOIN turns m ON m.thread = a.thread AND m.number = a.turn
+             WHERE t.user = ?1 AND instr(lower(a.body), ?2) > 0 AND (a.turn >= coalesce(t.branch_turn, 0) OR t.branch_of NOT IN (SELECT id FROM threads))
+             ORDER BY at DESC LIMIT ?3",
+            (user, wanted, limit as i64),
+            rows::found,
+        )
     }
 
     fn busy_threads(&self) -> Result<Vec<StoredThread>, StoreError> {
@@ -132,6 +166,17 @@ impl StoreBackend for SqliteConnection {
             (thread.as_str(), name),
             |row| row.get(0),
         )
+    }
+
+    fn tool_output(
+        &self,
+        thread: &ThreadId,
+        turn: u64,
+        call: &str,
+        from: u64,
+        bytes: usize,
+    ) -> Result<ToolOutputRange, StoreError> {
+        tool_outputs::range(&self.connection, (thread.as_str(), turn, call), from, bytes)
     }
 
     fn open_interrupt(&self, thread: &ThreadId) -> Result<Option<InterruptRow>, StoreError> {

@@ -6,11 +6,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::record::{
-    AuditEntry, AuditNote, EventRow, InterruptRow, ModeSwitch, StoredThread, StoredTurn, StoredUpload,
+    AuditEntry, AuditNote, BranchOrigin, EventRow, FoundText, InterruptRow, ModeSwitch, StoredThread,
+    StoredTurn, StoredUpload,
 };
 
 pub(super) const THREAD: &str = "id, user, workspace, agent, model, title, mode, tools, state, created_at, updated_at, \
-                                 last_seq, turns, usage";
+                                 last_seq, turns, usage, pinned, archived, branch_of, branch_turn, family";
 pub(super) const TURN: &str = "thread, number, mode, message, files, state, code, first_seq, last_seq, started_at, \
                                ended_at, changed, applied";
 pub(super) const EVENT: &str = "thread, seq, turn, kind, data, at";
@@ -68,6 +69,13 @@ pub(super) fn thread(row: &Row<'_>) -> RowResult<StoredThread> {
         last_seq: number(row, 11)?,
         turns: number(row, 12)?,
         usage: parsed(row, 13)?,
+        pinned: row.get(14)?,
+        archived: row.get(15)?,
+        branch: match optional(row, 16)? {
+            Some(thread) => Some(BranchOrigin { thread, turn: number(row, 17)? }),
+            None => None,
+        },
+        family: named(row, 18)?,
     })
 }
 
@@ -140,5 +148,16 @@ pub(super) fn upload(row: &Row<'_>) -> RowResult<StoredUpload> {
         sha256: row.get(4)?,
         at: row.get(5)?,
         thread: optional(row, 6)?,
+    })
+}
+
+pub(super) fn found(row: &Row<'_>) -> RowResult<FoundText> {
+    Ok(FoundText {
+        thread: named(row, 0)?,
+        title: row.get(1)?,
+        turn: number(row, 2)?,
+        said: row.get(3)?,
+        text: row.get(4)?,
+        at: row.get(5)?,
     })
 }

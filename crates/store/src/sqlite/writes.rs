@@ -4,7 +4,7 @@ use holon_core::ids::ThreadId;
 use rusqlite::{Connection, Params, TransactionBehavior};
 
 use super::rows::{json, word};
-use super::{SqliteConnection, database};
+use super::{SqliteConnection, branches, database};
 use crate::chain::{self, ChainHead};
 use crate::error::StoreError;
 use crate::record::{AuditNote, EventRow, StoredThread, StoredTurn};
@@ -39,6 +39,13 @@ fn carry_out(at: &Connection, write: &StoreWrite) -> Result<(), StoreError> {
     match write {
         StoreWrite::NewThread(thread) => new_thread(at, thread),
         StoreWrite::Thread(change) => change_thread(at, change),
+        StoreWrite::Marks(marks) => must(
+            at,
+            "UPDATE threads SET title = coalesce(?2, title), pinned = coalesce(?3, pinned),
+             archived = coalesce(?4, archived) WHERE id = ?1",
+            (marks.id.as_str(), &marks.title, marks.pinned, marks.archived),
+        ),
+        StoreWrite::Branch(wanted) => branches::branch(at, wanted),
         StoreWrite::DeleteThread(id) => must(at, "DELETE FROM threads WHERE id = ?1", [id.as_str()]),
         StoreWrite::NewTurn(turn) => new_turn(at, turn),
         StoreWrite::Turn(end) => end_turn(at, end),
@@ -60,6 +67,11 @@ fn carry_out(at: &Connection, write: &StoreWrite) -> Result<(), StoreError> {
             (thread.as_str(), name, body),
         ),
         StoreWrite::KeepFrom(end) => new_end(at, end),
+        StoreWrite::ToolOutput(piece) => run(
+            at,
+            "INSERT INTO tool_outputs (thread, turn, call, start, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+            (piece.thread.as_str(), signed(piece.turn), &piece.call, signed(piece.start), &piece.body),
+        ),
         StoreWrite::Interrupt(row) => run(
             at,
             "INSERT INTO interrupts (thread, id, turn, body, answered_at) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -100,8 +112,9 @@ fn carry_out(at: &Connection, write: &StoreWrite) -> Result<(), StoreError> {
     }
 }
 
-fn new_thread(at: &Connection, thread: &StoredThread) -> Result<(), StoreError> {
-    let params: [&dyn rusqlite::ToSql; 14] = [
+pub(super) fn new_thread(at: &Connection, thread: &StoredThread) -> Result<(), StoreError> {
+    let origin = thread.branch.as_ref();
+    let params: [&dyn rusqlite::ToSql; 19] = [
         &thread.id.as_str(),
         &thread.user,
         &thread.workspace,
@@ -116,11 +129,17 @@ fn new_thread(at: &Connection, thread: &StoredThread) -> Result<(), StoreError> 
         &signed(thread.last_seq),
         &signed(thread.turns),
         &json(&thread.usage),
+        &thread.pinned,
+        &thread.archived,
+        &origin.map(|origin| origin.thread.as_str()),
+        &origin.map(|origin| signed(origin.turn)),
+        &thread.family.as_str(),
     ];
     run(
         at,
         "INSERT INTO threads (id, user, workspace, agent, model, title, mode, tools, state, created_at, updated_at,
-         last_seq, turns, usage) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+         last_seq, turns, usage, pinned, archived, branch_of, branch_turn, family)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
         params,
     )
 }
@@ -144,6 +163,15 @@ fn change_thread(at: &Connection, change: &ThreadUpdate) -> Result<(), StoreErro
 
 fn new_end(at: &Connection, end: &ListTail) -> Result<(), StoreError> {
     let (thread, name, stay) = (end.thread.as_str(), end.name, signed(end.stay));
+    // What a turn before this one said stays known, so that a branch can go on from there.
+    run(
+        at,
+        "INSERT INTO former_items (thread, name, place, since, until, body)
+         SELECT i.thread, i.name, i.place, i.since, t.turns, i.body FROM kept_items i JOIN threads t ON t.id = i.thread
+         WHERE i.thread = ?1 AND i.name = ?2 AND i.place >= ?3 AND i.since < t.turns
+         ON CONFLICT DO NOTHING",
+        (thread, name, stay),
+    )?;
     run(at, "DELETE FROM kept_items WHERE thread = ?1 AND name = ?2 AND place >= ?3", (thread, name, stay))?;
     // A gap would be a part of a conversation that nobody notices to be missing.
     let there: i64 = at
@@ -156,7 +184,8 @@ fn new_end(at: &Connection, end: &ListTail) -> Result<(), StoreError> {
     for (place, text) in (stay..).zip(&end.then) {
         run(
             at,
-            "INSERT INTO kept_items (thread, name, place, body) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO kept_items (thread, name, place, body, since)
+             VALUES (?1, ?2, ?3, ?4, coalesce((SELECT turns FROM threads WHERE id = ?1), 0))",
             (thread, name, place, text),
         )?;
     }
@@ -185,6 +214,12 @@ fn new_turn(at: &Connection, turn: &StoredTurn) -> Result<(), StoreError> {
          changed, applied) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         params,
     )?;
+    run(
+        at,
+        "INSERT INTO turn_starts (thread, turn, rest)
+         VALUES (?1, ?2, (SELECT body FROM kept WHERE thread = ?1 AND name = 'conversation'))",
+        (turn.thread.as_str(), signed(turn.number)),
+    )?;
     must(
         at,
         "UPDATE threads SET turns = ?2, updated_at = ?3 WHERE id = ?1",
@@ -198,6 +233,17 @@ fn end_turn(at: &Connection, end: &TurnUpdate) -> Result<(), StoreError> {
         "UPDATE turns SET state = ?3, code = ?4, ended_at = ?5, changed = coalesce(?6, changed)
          WHERE thread = ?1 AND number = ?2",
         (end.thread.as_str(), signed(end.number), word(&end.state), &end.code, &end.ended_at, end.changed),
+    )?;
+    // In one piece, for searches: it came in many.
+    run(
+        at,
+        "INSERT INTO answers (thread, turn, body)
+         SELECT thread, turn, group_concat(json_extract(data, '$.text'), '' ORDER BY seq) FROM events
+         WHERE thread = ?1 AND turn = ?2 AND kind = 'message'
+         AND seq >= (SELECT first_seq FROM turns WHERE thread = ?1 AND number = ?2)
+         GROUP BY thread, turn
+         ON CONFLICT (thread, turn) DO UPDATE SET body = excluded.body",
+        (end.thread.as_str(), signed(end.number)),
     )
 }
 
@@ -246,7 +292,7 @@ fn head(at: &Connection) -> Result<Option<ChainHead>, StoreError> {
         .map_err(database)
 }
 
-fn run(at: &Connection, sql: &str, params: impl Params) -> Result<(), StoreError> {
+pub(super) fn run(at: &Connection, sql: &str, params: impl Params) -> Result<(), StoreError> {
     at.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map(drop).map_err(database)
 }
 

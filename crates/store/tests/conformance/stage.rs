@@ -52,10 +52,19 @@ pub(crate) fn thread(name: &str, user: &str, at: &str) -> StoredThread {
         last_seq: 0,
         turns: 0,
         usage: Default::default(),
+        pinned: false,
+        archived: false,
+        branch: None,
+        family: name.parse().unwrap(),
     }
 }
 
 pub(crate) fn turn(thread: &ThreadId, number: u64) -> StoreWrite {
+    turn_at(thread, number, 1)
+}
+
+/// A turn that begins with this event.
+pub(crate) fn turn_at(thread: &ThreadId, number: u64, first_seq: u64) -> StoreWrite {
     StoreWrite::NewTurn(Box::new(StoredTurn {
         thread: thread.clone(),
         number,
@@ -64,7 +73,7 @@ pub(crate) fn turn(thread: &ThreadId, number: u64) -> StoreWrite {
         files: vec!["f-1".into()],
         state: TurnState::Running,
         code: None,
-        first_seq: 1,
+        first_seq,
         last_seq: 0,
         started_at: "2026-01-01T00:00:01Z".into(),
         ended_at: None,
@@ -81,6 +90,18 @@ pub(crate) fn event(thread: &ThreadId, seq: u64, kind: &str) -> StoreWrite {
         kind: kind.into(),
         data: json!({"n": seq}).to_string(),
         at: format!("2026-01-01T00:00:{:02}Z", seq % 60),
+    })
+}
+
+/// A piece of the first turn's answer.
+pub(crate) fn answer(thread: &ThreadId, seq: u64, text: &str) -> StoreWrite {
+    StoreWrite::Event(EventRow {
+        thread: thread.clone(),
+        seq,
+        turn: 1,
+        kind: "message".into(),
+        data: json!({"text": text}).to_string(),
+        at: "2026-01-01T00:00:01Z".into(),
     })
 }
 

@@ -1,7 +1,9 @@
 //! Threads, turns, events and what hangs on them.
 
 use holon_core::policy::ToolVerdict;
-use holon_store::{InterruptRow, ModeSwitch, StoreWrite, ThreadState, ThreadUpdate, TurnState, TurnUpdate};
+use holon_store::{
+    InterruptRow, ModeSwitch, StoreWrite, ThreadFilter, ThreadState, ThreadUpdate, TurnState, TurnUpdate,
+};
 
 use super::on_every_backend;
 use super::stage::{event, thread, turn};
@@ -92,7 +94,7 @@ fn threads_are_listed_by_activity_and_user_page_by_page() {
         let mut cursor: Option<(String, String)> = None;
         loop {
             let before = cursor.as_ref().map(|(at, id)| (at.as_str(), id.as_str()));
-            let page = stage.backend.threads("a", before, 3).unwrap();
+            let page = stage.backend.threads("a", &ThreadFilter::default(), before, 3).unwrap();
             let Some(last) = page.last() else { break };
             cursor = Some((last.updated_at.clone(), last.id.as_str().to_owned()));
             seen.extend(page.iter().map(|t| t.id.as_str().to_owned()));

@@ -59,6 +59,8 @@ impl SessionUpdates {
             "message" => vec![words("agent_message_chunk", text(&data["text"]))],
             "reasoning" => vec![words("agent_thought_chunk", text(&data["text"]))],
             "tool_start" => vec![self.started(data)],
+            // Told as refused already, with the reason.
+            "tool_end" if data["denied"] == true => Vec::new(),
             "tool_end" => vec![self.ended(data)],
             "graph" => plan(data).into_iter().collect(),
             "title" => vec![json!({"sessionUpdate": "session_info_update", "title": data["title"]})],
@@ -137,18 +139,26 @@ impl SessionUpdates {
     fn ended(&self, data: &Value) -> Value {
         let ok = data["ok"] == true && data["exit_code"].as_i64().unwrap_or(0) == 0;
         let output = match text(&data["output"]) {
-            "" => text(&data["summary"]),
-            output => output,
+            "" => text(&data["summary"]).to_owned(),
+            output => whole(output, data),
         };
         let mut update = json!({"sessionUpdate": "tool_call_update", "toolCallId": self.call(text(&data["call"])),
             "status": if ok { "completed" } else { "failed" }});
         if !output.is_empty() {
-            update["content"] = json!([content(output)]);
+            update["content"] = json!([content(&output)]);
         }
         if let Some(code) = data["exit_code"].as_i64() {
             update["rawOutput"] = json!({"exitCode": code, "durationMs": data["duration_ms"]});
         }
         update
+    }
+}
+
+/// An output with its end, and a mark for what is left out between them.
+fn whole(output: &str, data: &Value) -> String {
+    match data["output_end"].as_str() {
+        Some(end) => format!("{output}\n[… {} bytes left out …]\n{end}", data["output_left_out"]),
+        None => output.to_owned(),
     }
 }
 

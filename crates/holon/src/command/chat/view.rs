@@ -76,6 +76,8 @@ impl TurnView {
             "round" => pieces.push(ViewPiece::Status("…".to_owned())),
             "reasoning" => pieces.push(ViewPiece::Status("thinking…".to_owned())),
             "tool_start" => pieces.extend(self.started(data)),
+            // Told as refused already, with the reason.
+            "tool_end" if data["denied"] == true => {}
             "tool_end" => pieces.push(self.ended(data)),
             "interrupt" => self.interrupt = Some(data.clone()),
             "graph" => pieces.extend(self.plan(data)),
