@@ -45,8 +45,25 @@ export const runs = [
   run("20261115-075500-bbbbbb", "Review the greeting", "review", {}, ["review.json", "summary.md"]),
   run("20261115-074000-cccccc", "Make the greeting loud", "execute", {}, ["diff.patch", "summary.md", "ethics.json"]),
   run("20261115-073000-dddddd", "Rename everything", "execute", { outcome: "failure", exit_code: 1, manifest: { error: { kind: "model", message: "the provider refused the key", hint: "set OPENROUTER_API_KEY" }, breaches: [] } }, []),
+  run("20261115-071000-ffffff", "Teach the greeter two languages", "orchestrate", { state: "running", outcome: null, exit_code: null, manifest: null }, []),
+  run("20261115-070000-gggggg", "Teach the greeter three languages", "orchestrate", { outcome: "needs_human", exit_code: 2, manifest: { error: { kind: "partial", message: "only a part of it is done" }, breaches: [] } }, ["diff.patch", "summary.md"]),
   run("20261115-072000-eeeeee", "Look for slow tests", "ask", { state: "running", outcome: null, exit_code: null, manifest: null }, []),
 ];
+
+const task = (id, mode, goal, depends_on = []) => ({ id, mode, goal, depends_on });
+const PLAN = { type: "tasks_planned", tasks: [task("words", "execute", "Write down the greetings"), task("choose", "execute", "Choose the language by LANG", ["words"]), task("docs", "execute", "Describe it in the README", ["words"]), task("look", "review", "Review both", ["choose", "docs"]), task("ethical", "ethical", "Assess purpose and risks of all changes together", ["look"])] };
+const begun = (step, mode, attempt = 1) => ({ type: "step_started", step, mode, attempt });
+const doing = (step, agent, model, cost_usd, action) => ({ type: "task_progress", step, step_run: "20261115-071001-aaaaaa", agent, model, cost_usd, action });
+const ended = (step, outcome) => ({ type: "step_finished", step, outcome, duration_ms: 61000 });
+const ORCHESTRATION = [
+  begun("orchestrate", "orchestrate"), PLAN, begun("words", "execute"), doing("words", "native", "anthropic/claude-sonnet-5.5", 0.12, "write_file words.sh"), ended("words", "success"),
+  begun("choose", "execute", 2), doing("choose", "claude-code", "claude-opus-4.6", 0.48, "Edit greet.sh: a line that is long enough to need a second one on a narrow screen, with_a_name_that_cannot_be_broken_anywhere"),
+  begun("docs", "execute"), doing("docs", "native", "openai/gpt-6-mini", 0.01, "read_file README.md"),
+];
+
+/** What the events of an orchestration tell; nothing of other runs. */
+export const orchestrated = (id) =>
+  ({ "20261115-071000-ffffff": ORCHESTRATION, "20261115-070000-gggggg": [...ORCHESTRATION, ended("docs", "success"), ended("choose", "failure"), { type: "run_finished" }] })[id];
 
 export const runFile = (_id, path) => FILES[path];
 

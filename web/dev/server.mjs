@@ -3,7 +3,7 @@
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { extname, join, normalize } from "node:path";
-import { audit, evidence, info, modes, runFile, runs } from "./fixtures.mjs";
+import { audit, evidence, info, modes, orchestrated, runFile, runs } from "./fixtures.mjs";
 import { Threads } from "./threads.mjs";
 
 const option = (name, otherwise) => {
@@ -121,6 +121,12 @@ const routes = [
   }],
   ["GET", /^\/api\/runs\/([^/]+)\/events$/, (_, response, [id]) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
+    const whole = orchestrated(id);
+    if (whole) {
+      whole.forEach((event, at) => response.write(`id: ${at + 1}\nevent: run\ndata: ${JSON.stringify({ seq: at + 1, at: "2026-11-15T08:01:02Z", run: id, ...event })}\n\n`));
+      if (whole.at(-1).type === "run_finished") response.end("event: done\ndata: {}\n\n");
+      return;
+    }
     const kinds = ["run_started", "phase_started", "tool_proposed", "tool_decided", "check_ran", "artifact_accepted", "run_finished"];
     kinds.forEach((type, at) => response.write(`id: ${at + 1}\nevent: run\ndata: ${JSON.stringify({ seq: at + 1, at: "2026-11-15T08:01:02Z", run: id, type, path: "diff.patch" })}\n\n`));
     response.end("event: done\ndata: {}\n\n");
@@ -137,6 +143,12 @@ const routes = [
     const { decision } = JSON.parse(await body(request));
     gates.set(id, { state: "finished", gate: null, outcome: decision === "approve" ? "success" : "needs_human", exit_code: decision === "approve" ? 0 : 2 });
     send(response, 202, {});
+  }],
+  ["POST", /^\/api\/runs\/([^/]+)\/tasks\/([^/]+)$/, async (request, response, [id, task]) => {
+    const { word, text } = JSON.parse(await body(request));
+    const going = runs.find((run) => run.id === id)?.state === "running";
+    if (word === "skip" && task === "ethical") return problem(response, 409, "not_taken", "nothing goes out without an assessment; end the whole instead");
+    send(response, 200, { heard: going, kept: !going, says: text ?? word });
   }],
   ["POST", /^\/api\/runs\/([^/]+)\/cancel$/, (_, response, [id]) => {
     gates.set(id, { state: "finished", gate: null, outcome: "failure", exit_code: 1 });

@@ -19,6 +19,9 @@ pub struct RunEvent {
     pub at: String,
     /// The run it belongs to.
     pub run: RunId,
+    /// The task whose run that is, where an orchestration passes it on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// What happened.
     #[serde(flatten)]
     pub body: EventBody,
@@ -337,6 +340,23 @@ pub enum EventBody {
         /// 1 for the first start.
         attempt: u32,
     },
+    /// What the run of a task is doing, told by the orchestration: each time that something of it is new.
+    TaskProgress {
+        /// The task.
+        step: String,
+        /// Its run.
+        step_run: RunId,
+        /// Who does it.
+        agent: String,
+        /// The model that answered last, where one is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Money that all runs of the task spent so far, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
+        /// What is done now, redacted.
+        action: String,
+    },
     /// A step of a flow ended.
     StepFinished {
         /// Its name in the flow.
@@ -510,6 +530,7 @@ mod tests {
             seq: 3,
             at: "2026-01-01T00:00:00Z".into(),
             run: RunId::from_parts(0, [0; 4]),
+            task: None,
             body: EventBody::RunFinished {
                 status: RunStatus::Completed,
                 outcome: RunOutcome::NeedsHuman,
@@ -530,6 +551,7 @@ mod tests {
             seq: 1,
             at: String::new(),
             run: RunId::from_parts(0, [0; 4]),
+            task: None,
             body: EventBody::Output { stream: OutputStream::Stderr, text: "a\nb\u{2028}".into() },
         };
         assert!(!event.to_line().contains('\n'));

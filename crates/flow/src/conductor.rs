@@ -200,7 +200,7 @@ impl Conductor<'_> {
             journal.emit(body);
         }
         let dispatcher = Dispatcher::new(self.places.clone());
-        dispatcher.begin_whole(&host);
+        dispatcher.begin_whole(&host, None);
         let limit = state.max_cost_usd;
         let budget = limit.map(|all| SharedBudget::new(all, state.spent_usd).asked_for(limit));
         let mut live = LiveFlow {

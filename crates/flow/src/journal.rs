@@ -40,7 +40,7 @@ impl<'s> FlowJournal<'s> {
     /// Records one event; a failing write must not end the flow.
     pub(crate) fn emit(&mut self, body: EventBody) {
         self.seq += 1;
-        let event = RunEvent { seq: self.seq, at: now(), run: self.run.clone(), body };
+        let event = RunEvent { seq: self.seq, at: now(), run: self.run.clone(), task: None, body };
         let line = self.redactor.redact_str(&event.to_line());
         let event = serde_json::from_str(&line).unwrap_or(event);
         let _ = self.file.write_all(format!("{line}\n").as_bytes());
@@ -50,6 +50,11 @@ impl<'s> FlowJournal<'s> {
     /// Passes an event of a step's run on.
     pub(crate) fn pass(&mut self, event: &RunEvent) {
         self.sink.emit(event);
+    }
+
+    /// The same of an event of a task's run, with the name of the task.
+    pub(crate) fn pass_from(&mut self, task: &str, event: &RunEvent) {
+        self.sink.emit(&RunEvent { task: Some(task.to_owned()), ..event.clone() });
     }
 
     /// Text without secrets.

@@ -49,15 +49,20 @@ fn origins_are_told_and_later_layers_win() {
 fn a_section_for_a_mode_that_is_not_there_is_named() {
     let env = TestEnv::new(BIN);
     let repo = repo(&env).file(".holon/modes/own.toml", "name = \"own\"\nextends = \"plan\"\n");
-    let sections =
-        ["reveiw", "own", "code", "ethical"].map(|mode| format!("[modes.{mode}]\nmodel_policy = \"best\"\n"));
-    env.write("config/holon/config.toml", sections.concat());
+    let sections = ["reveiw", "own", "code", "ethical", "execute"]
+        .map(|mode| format!("[modes.{mode}]\nmodel_policy = \"best\"\n"));
+    let unnamed = "[modes.architect]\nmodel_policy = \"pinned\"\n";
+    env.write("config/holon/config.toml", sections.concat() + unnamed);
     let tape = env.write("work/tape.yaml", SCRIPT);
     let run = env.holon(["run", "--goal", "x", "--replay"]).arg(&tape).cwd(repo.path()).run();
     let shown = env.holon(["config", "show"]).cwd(repo.path()).run();
     for output in [run, shown] {
         output.assert_code(0).assert_stderr("there is no mode `reveiw` (did you mean `review`?)");
-        assert_eq!(output.stderr.matches("has no effect").count(), 1, "{}", output.stderr);
+        output.assert_stderr(
+            "[modes.execute] in the configuration has no effect: here the mode is called `code`",
+        );
+        output.assert_stderr("no `modes.architect.model` is named: a model is chosen");
+        assert_eq!(output.stderr.matches("has no effect").count(), 2, "{}", output.stderr);
     }
 }
 

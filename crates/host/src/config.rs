@@ -51,16 +51,31 @@ pub(crate) fn former_mode(config: &ResolvedConfig, mode: &str) -> Result<Option<
     config.former_mode(mode).map_err(wrong)
 }
 
-/// What to tell about sections for modes that nobody knows: they have no effect.
-pub fn unknown_modes(config: &ResolvedConfig, catalog: &ModeCatalog) -> Vec<String> {
-    let mut unknown = config.modes();
-    unknown.retain(|mode| !MODES.contains(mode) && catalog.canonical(mode).is_none());
+/// What to tell about sections for modes that have no effect: the mode is not there, or has another name here, or a model is
+/// to be pinned that nobody names.
+pub fn mode_warnings(config: &ResolvedConfig, catalog: &ModeCatalog) -> Vec<String> {
     let known: Vec<String> = catalog.list().into_iter().map(|mode| mode.name).collect();
-    let told = unknown.into_iter().map(|mode| {
-        let near = suggest::hint(mode, MODES.into_iter().chain(known.iter().map(String::as_str)));
-        format!("[modes.{mode}] in the configuration has no effect: there is no mode `{mode}`{near}")
-    });
-    told.collect()
+    let mut told = Vec::new();
+    for mode in config.modes() {
+        let key = |key: &str| config.text(&format!("modes.{mode}.{key}"));
+        let canonical = catalog.canonical(mode);
+        let right = canonical.map(name_of_mode).filter(|right| *right != mode && !MODES.contains(&mode));
+        if let Some(right) = right {
+            told.push(format!(
+                "[modes.{mode}] in the configuration has no effect: here the mode is called `{right}`; write [modes.{right}]"
+            ));
+        } else if canonical.is_none() && !MODES.contains(&mode) {
+            let near = suggest::hint(mode, MODES.into_iter().chain(known.iter().map(String::as_str)));
+            told.push(format!(
+                "[modes.{mode}] in the configuration has no effect: there is no mode `{mode}`{near}"
+            ));
+        } else if key("model_policy").as_deref() == Some("pinned") && key("model").is_none() {
+            told.push(format!(
+                "`modes.{mode}.model_policy` is \"pinned\", and no `modes.{mode}.model` is named: a model is chosen, as with \"auto\""
+            ));
+        }
+    }
+    told
 }
 
 /// The variables that can say something: one for each key, and for the keys of modes one for each mode.

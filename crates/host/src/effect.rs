@@ -201,6 +201,8 @@ pub const SETTINGS: &[EffectRow] = &[
     row(None, Some("gate"), None, Command),
     row(None, Some("resume"), None, Command),
     row(None, Some("message"), None, Command),
+    row(None, Some("assess"), None, Command),
+    row(None, Some("review"), None, Command),
     row(None, Some("override-ethics"), None, Command),
     row(None, Some("publish"), None, Command),
     row(None, Some("dry-run"), None, Command),

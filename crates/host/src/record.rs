@@ -40,7 +40,7 @@ impl<'s> RunEventWriter<'s> {
     /// Records one event. A full disk must not end the run, so a failing write is only lost, not fatal.
     pub fn emit(&mut self, body: EventBody) {
         self.seq += 1;
-        let event = RunEvent { seq: self.seq, at: now(), run: self.run.clone(), body };
+        let event = RunEvent { seq: self.seq, at: now(), run: self.run.clone(), task: None, body };
         let line = self.redactor.redact_str(&event.to_line());
         // Listeners get exactly what is stored.
         let event = serde_json::from_str(&line).unwrap_or(event);

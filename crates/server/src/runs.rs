@@ -10,12 +10,14 @@ use holon_core::event::{EventSink, RunEvent};
 use holon_core::ids::RunId;
 use holon_flow::dispatch::DispatchSettings;
 use holon_flow::orchestrate::release_gate::ReleaseGate;
-use holon_flow::orchestrate::{OrchestrationOrder, Orchestrator};
+use holon_flow::orchestrate::{CodeEdges, OrchestrationOrder, Orchestrator};
 use holon_flow::{
     Conductor, DispatchCall, Dispatcher, FlowCatalog, FlowError, FlowOrder, GateAnswer, GateMode,
     GateQuestion, Gatekeeper, MakeHost, RaisedLimits,
 };
-use holon_host::{ConfigurationFiles, HolonFolders, Host, ModelCancel, RunContext, RunRequest};
+use holon_host::{
+    ConfigurationFiles, HolonFolders, Host, HostError, ModelCancel, RunContext, RunRequest, modes,
+};
 use holon_telemetry::TraceCaller;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -148,9 +150,14 @@ fn carry_out(
     };
     let flow = |mode: &str| FlowCatalog::find_in(&app.setup.places, Some(&workspace), mode);
     let flow = request.mode.as_deref().map(flow).transpose();
+    // A configuration that cannot be read is told of by whoever carries the run out.
+    let edges = code_edges(app, &make(app.setup.places.clone()), &request, &workspace).ok().flatten();
     let failed = match flow {
         Ok(_) if request.mode.as_deref() == Some("orchestrate") => {
-            orchestrate(app, &make, request, workspace, &mut sink, &cancel).err()
+            orchestrate(app, &make, (request, None), workspace, &mut sink, &cancel).err()
+        }
+        Ok(None | Some(None)) if edges.is_some() => {
+            orchestrate(app, &make, (request, edges), workspace, &mut sink, &cancel).err()
         }
         Ok(Some(Some(definition))) => {
             let conductor = Conductor { places: app.setup.places.clone(), host: &make };
@@ -187,12 +194,28 @@ fn carry_out(
     drop(seat);
 }
 
-/// Splits a goal and carries the tasks out, assessed at the end, as the command does. Nobody can overrule the assessment
-/// from here.
+/// What the configuration wants to follow a single run in mode code before its changes go out.
+fn code_edges(
+    app: &AppState,
+    host: &Host,
+    request: &RunRequest,
+    workspace: &Path,
+) -> Result<Option<CodeEdges>, HostError> {
+    let spec = request.given_spec.as_ref().and_then(|given| given.spec.constraints.mode.as_deref());
+    let mode = request.mode.as_deref().or(spec).unwrap_or("execute");
+    if modes::catalog(&app.setup.places, Some(workspace))?.canonical(mode) != Some("execute") {
+        return Ok(None);
+    }
+    let config = host.configuration.of(workspace)?.merged(&*host.env)?;
+    Ok(CodeEdges::wanted(false, false, &config))
+}
+
+/// Splits a goal and carries the tasks out, assessed at the end, as the command does; with edges, a single run in mode code
+/// and what follows it. Nobody can overrule the assessment from here.
 fn orchestrate(
     app: &AppState,
     make: &MakeHost<'_>,
-    request: RunRequest,
+    (request, edges): (RunRequest, Option<CodeEdges>),
     workspace: PathBuf,
     sink: &mut dyn EventSink,
     cancel: &ModelCancel,
@@ -202,7 +225,7 @@ fn orchestrate(
     let config = host.configuration.of(&workspace)?.merged(&*host.env)?;
     let dispatcher = Dispatcher::new(places.clone()).within(DispatchSettings::of(&config, &workspace)?);
     let conscience = ReleaseGate::configured(&config, places.home.clone());
-    let asked = as_command(&request, &workspace);
+    let asked = as_command(&request, &workspace, edges.is_some());
     let orchestrator = Orchestrator { places, host: make, dispatcher: &dispatcher, conscience: &conscience };
     let commission = OrchestrationOrder {
         request,
@@ -212,12 +235,17 @@ fn orchestrate(
         sink,
         cancel,
     };
-    orchestrator.start(asked, commission).map(drop).map_err(refused)
+    let done = match edges {
+        Some(edges) => orchestrator.start_single(asked, edges, commission),
+        None => orchestrator.start(asked, commission),
+    };
+    done.map(drop).map_err(refused)
 }
 
 /// The command that asks for the same, with which a person goes on at a terminal.
-fn as_command(request: &RunRequest, workspace: &Path) -> Value {
-    let mut words: Vec<String> = ["holon", "run", "--mode", "orchestrate"].map(str::to_owned).to_vec();
+fn as_command(request: &RunRequest, workspace: &Path, single: bool) -> Value {
+    let mode = if single { "execute" } else { "orchestrate" };
+    let mut words: Vec<String> = ["holon", "run", "--mode", mode].map(str::to_owned).to_vec();
     let mut give = |flag: &str, value: Option<String>| {
         words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
     };

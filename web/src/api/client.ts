@@ -139,7 +139,7 @@ export const api = {
     request(`/api/runs/${id(run)}/gate`, asJson("POST", comment ? { decision, comment } : { decision })),
   stopRun: (run: string) => request(`/api/runs/${id(run)}/cancel`, asJson("POST", {})),
   tellTask: (run: string, task: string, word: string, text: string) =>
-    request(`/api/runs/${id(run)}/tasks/${id(task)}`, asJson("POST", text ? { word, text } : { word })),
+    json<{ kept: boolean }>(`/api/runs/${id(run)}/tasks/${id(task)}`, asJson("POST", text ? { word, text } : { word })),
   modes: () => json<{ modes: C.ModeInfo[] }>("/api/modes"),
   audit: (after: number, limit: number, thread: string) =>
     json<C.AuditPage>(`/api/audit?after=${after}&limit=${limit}${thread ? `&thread=${id(thread)}` : ""}`),

@@ -55,7 +55,7 @@ export function RunPage({ id, menu }: { id: string; menu: ReactNode }) {
           {run.goal.includes("\n") && <p className="run-goal">{run.goal}</p>}
           <ManifestNotes run={run} />
           {run.state === "gate" && run.gate && <GateCard run={run.id} gate={run.gate} onDecided={again} />}
-          <TaskList run={run.id} tasks={tasks} going={run.state !== "finished"} />
+          <TaskList run={run.id} tasks={tasks} going={run.state !== "finished"} over={run.state === "finished" && run.outcome !== "success"} />
           <Artifacts run={run} />
           <Evidence run={run} />
           <RunTimeline events={events} open={run.state !== "finished"} />

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { withEvent, type Task } from "../../src/runs/task-tree";
+import { depths, withEvent, type Task } from "../../src/runs/task-tree";
 
 const PLAN = {
   type: "tasks_planned",
@@ -33,4 +33,20 @@ it("leaves nothing running when the run is over", () => {
 it("takes no harm from events that are not as they should be", () => {
   for (const odd of [{ type: "tasks_planned", tasks: [null, { id: 1 }] }, { type: "tasks_planned" }, { type: "replanned" }, { type: "step_finished" }, { type: "else" }])
     expect(after(odd)).toEqual([]);
+});
+
+it("tells who does a task, with what, for how much, and what is done now", () => {
+  const progress = { type: "task_progress", step: "one", step_run: "r", agent: "claude-code", model: "m", cost_usd: 0.5, action: "Edit a.txt" };
+  const tasks = after(PLAN, begin("one"), progress, PLAN);
+  expect(tasks[0]).toMatchObject({ agent: "claude-code", model: "m", cost: 0.5, action: "Edit a.txt", state: "running" });
+  expect(tasks[1]).toMatchObject({ agent: "", model: "", cost: null });
+  expect(after(PLAN, { ...progress, step: "nobody" })).toEqual(after(PLAN));
+});
+
+it("puts a task below what it waits for, also where tasks wait for each other", () => {
+  const task = (id: string, on: string[]) => ({ id, mode: "execute", goal: "", depends_on: on });
+  const tasks = after({ type: "tasks_planned", tasks: [task("a", []), task("b", ["a"]), task("c", ["a", "b", "gone"]), task("x", ["y"]), task("y", ["x"])] });
+  const deep = depths(tasks);
+  expect(["a", "b", "c"].map((id) => deep.get(id))).toEqual([0, 1, 2]);
+  expect(deep.get("x")).toBeLessThan(3);
 });

@@ -27,6 +27,10 @@ pub struct ModeSettings {
 impl ResolvedConfig {
     /// What holds for a mode, by the name it has in the configuration (`code`, not `execute`).
     pub fn mode(&self, mode: &str) -> ModeSettings {
+        // Where nothing is said of questions, whoever plans answers them.
+        if mode == "ask" && !self.modes().contains(mode) {
+            return ModeSettings { enabled: true, ..self.mode("orchestrate") };
+        }
         let name = |key: &str| format!("modes.{mode}.{key}");
         let said = self.get(&name("model_policy")).filter(|found| found.source != ConfigSource::Default);
         let policy = match said.as_ref().and_then(|found| found.value.as_str()) {

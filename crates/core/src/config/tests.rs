@@ -19,6 +19,16 @@ fn warnings(config: &ResolvedConfig) -> Vec<String> {
 }
 
 #[test]
+fn questions_go_to_whoever_plans_unless_something_is_said_of_them() {
+    let planner = "[modes.orchestrate]\nmodel = \"p\"\nenabled = false\n";
+    let config = merge(&[user(planner)]).unwrap();
+    let ask = config.mode("ask");
+    assert_eq!((ask.model.as_deref(), ask.policy, ask.enabled), (Some("p"), ModelPolicy::Pinned, true));
+    let own = merge(&[user(&format!("{planner}[modes.ask]\nmodel = \"a\"\n"))]).unwrap();
+    assert_eq!(own.mode("ask").model.as_deref(), Some("a"));
+}
+
+#[test]
 fn the_rules_are_whole() {
     let rules = load().unwrap();
     for key in &rules.key {

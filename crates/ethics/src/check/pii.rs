@@ -135,7 +135,7 @@ fn load(text: &str) -> Result<PersonalDataTable, String> {
         ids,
         id_set,
         credit_line: RulePattern::new(
-            r"(?i)copyright|©|\bauthors?\b|maintain|signed-off-by|co-authored-by|reviewed-by|@author|SPDX|licen[sc]ed|git@|ssh://|\bmodified by\b|\bwritten by\b",
+            r"(?i)copyright|©|(?:\b|_)(?:authors?|credits?)(?:\b|_)|\b(?-i:[Bb]y [A-Z][\w.'-]+(?: [A-Z][\w.'-]*){0,3},? ?[<(])|contributed by|maintain|signed-off-by|co-authored-by|reviewed-by|@author|SPDX|licen[sc]ed|git@|ssh://|\bmodified by\b|\bwritten by\b",
         )?,
     })
 }

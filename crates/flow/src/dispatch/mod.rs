@@ -118,9 +118,9 @@ impl Dispatcher {
         Ok(logs.folder(&self.places.state, parts)?)
     }
 
-    /// What is dispatched from here on is part of one whole, such as a flow.
-    pub(crate) fn begin_whole(&self, executor: &dyn Executor) {
-        self.tracing.begin_whole(executor.observer());
+    /// What is dispatched from here on is part of one whole, such as a flow; `counts_as` is the mode it counts as by itself.
+    pub(crate) fn begin_whole(&self, executor: &dyn Executor, counts_as: Option<&'static str>) {
+        self.tracing.begin_whole(executor.observer(), counts_as);
     }
 
     /// The whole is over.

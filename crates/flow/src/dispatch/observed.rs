@@ -22,6 +22,8 @@ pub(super) struct DispatchTrace {
 #[derive(Debug)]
 struct WholeSpan {
     id: SpanId,
+    /// The mode that the whole counts as; what plans it in that mode does not count besides.
+    counts_as: Option<&'static str>,
     began_ns: u64,
     observer: Arc<dyn Observer>,
 }
@@ -32,15 +34,27 @@ impl DispatchTrace {
     }
 
     /// Requests from here on are parts of one whole.
-    pub(super) fn begin_whole(&self, observer: Option<Arc<dyn Observer>>) {
+    pub(super) fn begin_whole(&self, observer: Option<Arc<dyn Observer>>, counts_as: Option<&'static str>) {
         if let Some(observer) = observer {
-            *self.lock() = Some(WholeSpan { id: SpanId::random(), began_ns: now(), observer });
+            if let Some(mode) = counts_as {
+                observer.started(mode, 1);
+            }
+            *self.lock() = Some(WholeSpan { id: SpanId::random(), counts_as, began_ns: now(), observer });
         }
+    }
+
+    /// Whether requests in a mode are counted by the whole they are a part of.
+    fn counts_for(&self, mode: &str) -> bool {
+        self.lock().as_ref().is_some_and(|whole| whole.counts_as == Some(mode))
     }
 
     /// The whole is over.
     pub(super) fn end_whole(&self, manifest: &Manifest, decision: Option<&ModeDecision>) {
-        let Some(WholeSpan { id, began_ns, observer }) = self.lock().take() else { return };
+        let Some(WholeSpan { id, counts_as, began_ns, observer }) = self.lock().take() else { return };
+        if let Some(mode) = counts_as {
+            let took = now().saturating_sub(began_ns) / 1_000_000;
+            observer.ended(mode, manifest.outcome != RunOutcome::Failure, took);
+        }
         if wanted(&*observer) {
             let mut span = TraceSpan::new(
                 self.place(&*observer),
@@ -77,6 +91,8 @@ impl DispatchTrace {
 /// One request under way.
 pub(super) struct ObservedRequest {
     observer: Option<Arc<dyn Observer>>,
+    /// Whether it counts by itself.
+    counted: bool,
     began: Instant,
     span: Option<OpenSpan>,
     trace: Option<RunTrace>,
@@ -96,7 +112,8 @@ impl ObservedRequest {
         mode: &str,
         attempt: u32,
     ) -> Self {
-        if let Some(observer) = &observer {
+        let counted = !tracing.counts_for(mode);
+        if let Some(observer) = observer.as_ref().filter(|_| counted) {
             observer.started(mode, attempt);
         }
         let span = observer.as_deref().filter(|observer| wanted(*observer)).map(|observer| {
@@ -106,7 +123,7 @@ impl ObservedRequest {
         });
         let trace =
             span.as_ref().map(|span| RunTrace::new(SpanParent { parent: Some(span.id), ..span.place }));
-        Self { observer, began: Instant::now(), span, trace }
+        Self { observer, counted, began: Instant::now(), span, trace }
     }
 
     pub(super) fn observer(&self) -> Option<Arc<dyn Observer>> {
@@ -164,7 +181,9 @@ impl ObservedRequest {
     ) {
         let Some(observer) = self.observer.take() else { return };
         let RequestDescription { envelope, intent, attempt, asked_by } = about;
-        observer.ended(&envelope.mode, ok, took);
+        if self.counted {
+            observer.ended(&envelope.mode, ok, took);
+        }
         let (Some(OpenSpan { place, id, began_ns }), Some(mut trace)) = (self.span.take(), self.trace.take())
         else {
             return;

@@ -89,7 +89,7 @@ impl OrchestrationDriver<'_, '_> {
                 // Should this fail, the worst is that an answer is not found after a kill.
                 let _ = held.save(state);
             }
-            journal.pass(event);
+            journal.pass_from("orchestrate", event);
         };
         let (dispatcher, budget) = (self.dispatcher, self.budget.clone());
         let asked = planned.and_then(|plan| {
@@ -171,8 +171,11 @@ impl OrchestrationDriver<'_, '_> {
             None if planless => {
                 let problem = end.error.as_ref().map(|(_, message)| message.clone());
                 let problem = problem.or_else(|| Some("the model made no plan that could be used".into()));
-                let message = "there is no usable plan of the model; taking architect, code, review, ethical";
-                self.journal.emit(EventBody::Warning { message: message.into() });
+                let why = problem.as_deref().unwrap_or_default();
+                let message = format!(
+                    "there is no usable plan of the model ({why}); taking architect, code, review, ethical"
+                );
+                self.journal.emit(EventBody::Warning { message });
                 let by = PlanOrigin { by_model: false, problem };
                 apply(state, OrchestrationEvent::Planned { graph: graph::usual(&state.goal), by });
             }

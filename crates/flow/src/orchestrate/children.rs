@@ -22,6 +22,7 @@ use super::planner::{ChildStart, OrchestrationEvent, apply};
 use super::release_gate::{self, AssessmentSubject, ReleaseJudgement};
 use super::reserve;
 use super::state::{AttemptEnd, AttemptPurpose, OrchestrationState, TaskAttempt};
+use super::task_activity::TaskActivity;
 use crate::dispatch::{DispatchCall, DispatchResult, ParentWork, private_folder};
 use crate::error::FlowError;
 
@@ -181,7 +182,19 @@ impl OrchestrationDriver<'_, '_> {
             // Should this fail, the worst is that a finished run is not found after a kill.
             let _ = self.held.save(state);
         }
-        self.journal.pass(event);
+        let step = state.nodes[node].task.id.clone();
+        self.journal.pass_from(&step, event);
+        let spent = state.nodes[node].attempts.iter().map(TaskAttempt::cost_usd).sum();
+        let new = match TaskActivity::begun(event, spent) {
+            Some(activity) => {
+                self.activities.insert(step.clone(), activity);
+                true
+            }
+            None => self.activities.get_mut(&step).is_some_and(|activity| activity.hear(event)),
+        };
+        if let Some(activity) = self.activities.get(&step).filter(|_| new) {
+            self.journal.emit(activity.told(&step));
+        }
     }
 
     fn over(

@@ -1,5 +1,6 @@
 //! Carries out what the planner says, and writes the state down around everything that takes time.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ use super::planner::{OrchestrationAction, OrchestrationEvent, apply, is_overrule
 use super::release_gate::{self, ReleaseGate};
 use super::report;
 use super::state::{AttemptEnd, AttemptPurpose, OrchestrationEnd, OrchestrationState, TaskPhase};
+use super::task_activity::TaskActivity;
 use crate::conductor::MakeHost;
 use crate::dispatch::Dispatcher;
 use crate::error::FlowError;
@@ -40,6 +42,8 @@ pub(super) struct OrchestrationDriver<'a, 's> {
     pub(super) began: Instant,
     /// The money, which all children share.
     pub(super) budget: Option<SharedBudget>,
+    /// What the runs of tasks are doing, by task.
+    pub(super) activities: BTreeMap<String, TaskActivity>,
 }
 
 impl OrchestrationDriver<'_, '_> {
@@ -49,6 +53,7 @@ impl OrchestrationDriver<'_, '_> {
         if state.planned.is_some() {
             self.tell_plan(state);
         }
+        self.hear_kept(state)?;
         while state.ended.is_none() {
             self.note_override(state)?;
             self.estimate(state);

@@ -45,6 +45,19 @@ pub fn usual(goal: &str) -> OrchestrationGraph {
     ])
 }
 
+/// A single run in mode code with its edges: review, when it is wanted, and ethical.
+pub fn single(goal: &str, review: bool) -> OrchestrationGraph {
+    let mut graph = usual(goal);
+    graph.tasks.retain(|task| task.id != "architect" && (review || task.id != "review"));
+    for task in &mut graph.tasks {
+        task.depends_on.retain(|id| id != "architect");
+        if !review && task.id == "ethical" {
+            task.depends_on = vec!["code".into()];
+        }
+    }
+    graph
+}
+
 /// A plan as it is carried out: canonical modes, and an assessment at the end when something could go out.
 pub fn nodes(graph: OrchestrationGraph) -> Vec<TaskNode> {
     let mut nodes: Vec<TaskNode> = graph.tasks.into_iter().map(|task| fresh(task, 0)).collect();
@@ -172,6 +185,23 @@ pub(super) mod tests {
         assert_eq!(graph.check(), []);
         let modes: Vec<String> = nodes(graph).into_iter().map(|node| node.task.mode).collect();
         assert_eq!(modes, ["architect", "execute", "review", "ethical"]);
+    }
+
+    #[test]
+    fn a_single_run_has_the_edges_that_are_wanted() {
+        for (review, expect) in [
+            (false, vec![("code", ""), ("ethical", "code")]),
+            (true, vec![("code", ""), ("review", "code"), ("ethical", "review")]),
+        ] {
+            let graph = single("Mend it", review);
+            assert_eq!(graph.check(), []);
+            assert_eq!(graph.tasks[0].goal, "Mend it");
+            let nodes = nodes(graph);
+            let found: Vec<(&str, String)> =
+                nodes.iter().map(|node| (node.task.id.as_str(), node.task.depends_on.join(","))).collect();
+            let found: Vec<(&str, &str)> = found.iter().map(|(id, on)| (*id, on.as_str())).collect();
+            assert_eq!(found, expect);
+        }
     }
 
     #[test]

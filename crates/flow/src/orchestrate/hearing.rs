@@ -5,7 +5,7 @@ use holon_host::ModelCancel;
 use serde_json::json;
 
 use super::drive::OrchestrationDriver;
-use super::planner::word::{self, TaskWord};
+use super::planner::word::{self, HeardWord, TaskWord};
 use super::state::OrchestrationState;
 use super::task_inbox::{TaskAnswer, TaskInbox, TaskMessage};
 use crate::error::FlowError;
@@ -17,11 +17,25 @@ pub(super) struct RunningChild {
 }
 
 impl OrchestrationDriver<'_, '_> {
+    /// Takes the words that were kept since the process before ended.
+    pub(super) fn hear_kept(&mut self, state: &mut OrchestrationState) -> Result<(), FlowError> {
+        self.hear_with(state, &[], word::hear_before_going_on)
+    }
+
     /// Takes the words that were left. One that cannot be taken is answered with the reason.
     pub(super) fn hear_people(
         &mut self,
         state: &mut OrchestrationState,
         running: &[RunningChild],
+    ) -> Result<(), FlowError> {
+        self.hear_with(state, running, word::hear)
+    }
+
+    fn hear_with(
+        &mut self,
+        state: &mut OrchestrationState,
+        running: &[RunningChild],
+        hear: fn(&mut OrchestrationState, usize, TaskWord) -> Result<HeardWord, String>,
     ) -> Result<(), FlowError> {
         for left in TaskInbox::of(self.held.path()).waiting() {
             if state.last_word == Some(left.name()) {
@@ -32,7 +46,7 @@ impl OrchestrationDriver<'_, '_> {
             let node = state.nodes.iter().position(|node| node.task.id == message.task);
             let said = self.without_secrets(message.word.clone());
             let heard = match node {
-                Some(node) => word::hear(state, node, said).map(|heard| (node, heard)),
+                Some(node) => hear(state, node, said).map(|heard| (node, heard)),
                 None => Err("there is no such task".to_owned()),
             };
             match heard {

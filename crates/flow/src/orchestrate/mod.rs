@@ -28,12 +28,15 @@ mod report;
 mod reserve;
 mod resumed;
 pub mod state;
+mod task_activity;
 mod task_inbox;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use holon_core::artifact::orchestration::OrchestrationGraph;
+use holon_core::config::ResolvedConfig;
 use holon_core::event::{EventBody, EventSink};
 use holon_core::manifest::EthicsOverride;
 use holon_core::mode::ModeCatalog;
@@ -75,6 +78,47 @@ pub struct Orchestrator<'a> {
     pub conscience: &'a ReleaseGate,
 }
 
+/// Where the tasks come from.
+enum PlanSource {
+    /// The mode orchestrate plans them.
+    Model,
+    /// They were planned before.
+    Given(OrchestrationGraph),
+    /// There is one, in mode code, with its edges.
+    Edges(CodeEdges),
+}
+
+impl PlanSource {
+    fn is_planned(&self) -> bool {
+        !matches!(self, Self::Model)
+    }
+
+    fn mode(&self) -> &'static str {
+        mode_of(matches!(self, Self::Edges(_)))
+    }
+}
+
+/// The mode whose limits hold for all of it.
+fn mode_of(single: bool) -> &'static str {
+    if single { "execute" } else { "orchestrate" }
+}
+
+/// What follows a single run in mode code before its changes may go out: the assessment, always.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodeEdges {
+    /// Whether a review comes first, whose findings are mended.
+    pub review: bool,
+}
+
+impl CodeEdges {
+    /// What flags or the configuration ask for.
+    pub fn wanted(assess: bool, review: bool, config: &ResolvedConfig) -> Option<Self> {
+        let says = |key: &str| config.flag(key).unwrap_or_default();
+        let review = review || says("modes.code.review");
+        (assess || review || says("modes.code.assess")).then_some(Self { review })
+    }
+}
+
 /// How an orchestration is to be carried out this time.
 pub struct OrchestrationOrder<'a> {
     /// What was asked for, with paths relative to `base`.
@@ -98,7 +142,18 @@ impl Orchestrator<'_> {
         asked: serde_json::Value,
         commission: OrchestrationOrder<'_>,
     ) -> Result<FinishedRun, FlowError> {
-        self.begin(asked, None, commission)
+        self.begin(asked, PlanSource::Model, commission)
+    }
+
+    /// Starts a single run in mode code whose changes are assessed before they go out, and reviewed before that when it is
+    /// wanted. Nobody plans it.
+    pub fn start_single(
+        &self,
+        asked: serde_json::Value,
+        edges: CodeEdges,
+        commission: OrchestrationOrder<'_>,
+    ) -> Result<FinishedRun, FlowError> {
+        self.begin(asked, PlanSource::Edges(edges), commission)
     }
 
     /// The same with a plan that was made before; it must have been checked.
@@ -108,13 +163,13 @@ impl Orchestrator<'_> {
         plan: OrchestrationGraph,
         commission: OrchestrationOrder<'_>,
     ) -> Result<FinishedRun, FlowError> {
-        self.begin(asked, Some(plan), commission)
+        self.begin(asked, PlanSource::Given(plan), commission)
     }
 
     fn begin(
         &self,
         asked: serde_json::Value,
-        graph: Option<OrchestrationGraph>,
+        source: PlanSource,
         commission: OrchestrationOrder<'_>,
     ) -> Result<FinishedRun, FlowError> {
         let redactor = self.redactor();
@@ -124,7 +179,7 @@ impl Orchestrator<'_> {
         if goal.trim().is_empty() {
             return Err(HostError::usage("there is no goal", "say what is wanted with --goal").into());
         }
-        let (catalog, plan) = self.resolve(&wanted, &goal, graph.is_some())?;
+        let (catalog, plan) = self.resolve(&wanted, &goal, source.is_planned(), source.mode())?;
         wanted.warn(&plan.warnings);
         if let Some(refusal) = self.dispatcher.today().refusal() {
             return Err(refusal);
@@ -149,6 +204,7 @@ impl Orchestrator<'_> {
             asked,
             spec_sha256: wanted.spec_sha256(),
             goal,
+            single: matches!(source, PlanSource::Edges(_)),
             // The mode's own limit holds when nobody gave a smaller one.
             max_cost_usd: Some(
                 wanted.max_cost_usd().map_or(limits.cost_usd, |cost| cost.min(limits.cost_usd)),
@@ -172,8 +228,13 @@ impl Orchestrator<'_> {
             ended: None,
             sealed: false,
         };
-        if let Some(graph) = graph {
-            let by = state::PlanOrigin { by_model: true, problem: None };
+        let planned = match source {
+            PlanSource::Model => None,
+            PlanSource::Given(graph) => Some((graph, true)),
+            PlanSource::Edges(edges) => Some((graph::single(&state.goal, edges.review), false)),
+        };
+        if let Some((graph, by_model)) = planned {
+            let by = state::PlanOrigin { by_model, problem: None };
             planner::apply(&mut state, planner::OrchestrationEvent::Planned { graph, by });
         }
         let held = OrchestrationFolder::create(&self.places, store.folder(), &record, redactor)?;
@@ -202,8 +263,9 @@ impl Orchestrator<'_> {
         let mut state = resumed::resumed(before, message, commission.ethics_override.is_some())?;
         let raised = commission.raised;
         wanted.request.max_rounds = raised.rounds.or(wanted.request.max_rounds);
-        let (catalog, plan) = self.resolve(&wanted, &state.goal, state.planned.is_some())?;
-        let own = catalog.resolve("orchestrate").map_err(HostError::from)?.limits;
+        let (catalog, plan) =
+            self.resolve(&wanted, &state.goal, state.planned.is_some(), mode_of(state.single))?;
+        let own = catalog.resolve(mode_of(state.single)).map_err(HostError::from)?.limits;
         if let Some(money) = raised.money(state.spent_usd, Some(own.cost_usd))? {
             state.max_cost_usd = Some(money);
         }
@@ -223,10 +285,11 @@ impl Orchestrator<'_> {
         asked: &FlowRequest,
         goal: &str,
         planned: bool,
+        mode: &str,
     ) -> Result<(ModeCatalog, RunPlan), FlowError> {
         let workspace = asked.request.workspace.as_deref().unwrap_or(Path::new("."));
         let catalog = modes::catalog(&self.places, Some(workspace))?;
-        let profile = &catalog.resolve("orchestrate").map_err(HostError::from)?;
+        let profile = &catalog.resolve(mode).map_err(HostError::from)?;
         let (label, goal, files, artifacts) = ("orchestrate", goal.to_owned(), &[][..], &[][..]);
         let work = ChildWork { profile, label, goal, workspace, files, artifacts, checks: false };
         let request = RunRequest {
@@ -256,7 +319,8 @@ impl Orchestrator<'_> {
             (state.ethics_override, state.overruled) = (Some(EthicsOverride { reason, ..given }), false);
         }
         let own = (self.host)(self.places.clone());
-        self.dispatcher.begin_whole(&own);
+        // A single run counts by its own mode.
+        self.dispatcher.begin_whole(&own, (!state.single).then_some("orchestrate"));
         let secrets = own.secrets;
         let events = held.run().evidence().join("events.jsonl");
         let mut journal = FlowJournal::open(record.id.clone(), &events, &secrets, sink)?;
@@ -298,6 +362,7 @@ impl Orchestrator<'_> {
             journal,
             cancel,
             began: Instant::now(),
+            activities: BTreeMap::new(),
         };
         let failure = drive.go(&mut state).err();
         drive.log_children(&state);

@@ -257,7 +257,9 @@ pub fn apply(state: &mut OrchestrationState, event: OrchestrationEvent) {
             state.spent_usd += end.cost_usd.max(0.0);
             let overruled = state.ethics_override.is_some();
             if let Some(node) = state.nodes.get_mut(node) {
-                ended(node, *end, overruled);
+                // What would be one run without its edges is one with them.
+                let tries = if state.single && node.writes() { 1 } else { ATTEMPTS };
+                ended(node, *end, overruled, tries);
             }
         }
         OrchestrationEvent::Refused { node, kind, reason } => {
@@ -324,7 +326,7 @@ fn refused(node: &mut TaskNode, kind: String, reason: String) {
     };
 }
 
-fn ended(node: &mut TaskNode, end: AttemptEnd, overruled: bool) {
+fn ended(node: &mut TaskNode, end: AttemptEnd, overruled: bool, tries: usize) {
     let TaskPhase::Running { purpose } = node.phase else { return };
     if end.status == RunStatus::Cancelled {
         // As if it had not begun: whoever goes on starts it again.
@@ -335,7 +337,7 @@ fn ended(node: &mut TaskNode, end: AttemptEnd, overruled: bool) {
         };
     } else {
         node.phase = match purpose {
-            AttemptPurpose::Task => after_task(node, &end, overruled),
+            AttemptPurpose::Task => after_task(node, &end, overruled, tries),
             AttemptPurpose::Conflict | AttemptPurpose::Fix => after_mending(node, purpose, &end),
         };
         if node.phase == TaskPhase::ToFix {
@@ -376,7 +378,7 @@ fn after_checks(node: &TaskNode, end: &AttemptEnd) -> TaskPhase {
     }
 }
 
-fn after_task(node: &TaskNode, end: &AttemptEnd, overruled: bool) -> TaskPhase {
+fn after_task(node: &TaskNode, end: &AttemptEnd, overruled: bool, most: usize) -> TaskPhase {
     if node.task.mode == CHECK {
         return after_checks(node, end);
     }
@@ -384,7 +386,7 @@ fn after_task(node: &TaskNode, end: &AttemptEnd, overruled: bool) -> TaskPhase {
     if end.outcome == RunOutcome::Failure {
         let tries =
             node.attempts.iter().filter(|a| a.purpose == AttemptPurpose::Task && is_failure(a)).count() + 1;
-        if is_worth_trying_again(end) && tries < ATTEMPTS {
+        if is_worth_trying_again(end) && tries < most {
             return TaskPhase::Waiting;
         }
     }

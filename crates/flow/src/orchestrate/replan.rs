@@ -38,6 +38,10 @@ pub(super) fn after(state: &OrchestrationState, node: usize, spent_ms: u64) -> O
     if state.is_leaving() || budget(state, spent_ms).is_some() || is_for_a_person(&state.nodes[node]) {
         return OrchestrationAction::End(ended);
     }
+    // There is no plan that could be another one.
+    if state.single {
+        return OrchestrationAction::End(ended);
+    }
     // Work that is done but for its place among the others is not thrown away.
     if let Some(node) = state.nodes.iter().position(|node| matches!(node.phase, TaskPhase::Conflict { .. })) {
         return OrchestrationAction::Begin(vec![ChildStart { node, purpose: AttemptPurpose::Conflict }]);

@@ -61,7 +61,11 @@ fn info(state: &OrchestrationState, record: &RunRecord) -> FlowInfo {
 }
 
 fn is_over(node: &TaskNode) -> bool {
-    matches!(node.phase, TaskPhase::Done | TaskPhase::Failed { .. } | TaskPhase::Blocked { .. })
+    matches!(
+        node.phase,
+        // What waits to be joined is not run again.
+        TaskPhase::Done | TaskPhase::ToMerge { .. } | TaskPhase::Failed { .. } | TaskPhase::Blocked { .. }
+    )
 }
 
 fn step(name: &str, mode: &str, attempts: &[TaskAttempt], done: bool, running: bool) -> FlowStep {

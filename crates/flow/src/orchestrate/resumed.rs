@@ -58,7 +58,8 @@ pub(super) fn resumed(
     Ok(state)
 }
 
-fn is_stuck(node: &TaskNode) -> bool {
+/// Whether a task could not be done.
+pub(super) fn is_stuck(node: &TaskNode) -> bool {
     matches!(node.phase, TaskPhase::Failed { .. } | TaskPhase::Blocked { .. })
 }
 
@@ -82,10 +83,17 @@ fn accepted(node: &TaskNode) -> bool {
 }
 
 fn again(purpose: Option<AttemptPurpose>, accepted: bool) -> TaskPhase {
-    match (purpose, accepted) {
-        (Some(purpose), true) => TaskPhase::ToMerge { purpose },
-        (Some(AttemptPurpose::Conflict), _) => TaskPhase::Conflict { paths: Vec::new() },
-        (Some(AttemptPurpose::Fix), _) => TaskPhase::ToFix,
-        (Some(AttemptPurpose::Task) | None, _) => TaskPhase::Waiting,
+    match purpose {
+        Some(purpose) if accepted => TaskPhase::ToMerge { purpose },
+        purpose => from_the_start(purpose),
+    }
+}
+
+/// Where a task is when its last run counts no more.
+pub(super) fn from_the_start(purpose: Option<AttemptPurpose>) -> TaskPhase {
+    match purpose {
+        Some(AttemptPurpose::Conflict) => TaskPhase::Conflict { paths: Vec::new() },
+        Some(AttemptPurpose::Fix) => TaskPhase::ToFix,
+        Some(AttemptPurpose::Task) | None => TaskPhase::Waiting,
     }
 }

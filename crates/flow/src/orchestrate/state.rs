@@ -26,6 +26,9 @@ pub struct OrchestrationState {
     pub spec_sha256: Option<String>,
     /// What is wanted.
     pub goal: String,
+    /// Whether it is a single run in mode code with its edges to review and ethical, which nobody plans.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub single: bool,
     /// What all children together may cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::load;
 use super::graph::CHECK;
-use super::planner::word::TaskWord;
+use super::planner::word::{self, TaskWord};
+use super::resumed::resumed;
+use super::state::{OrchestrationEnd, OrchestrationState, TaskPhase};
 use crate::dispatch::private_folder;
 use crate::error::FlowError;
 
@@ -51,48 +53,105 @@ pub enum TaskAnswer {
     },
     /// Nobody has looked yet; it is heard as soon as the step that is under way is over.
     Left,
+    /// The orchestration is not going on: the word is kept until somebody goes on with it.
+    Kept {
+        /// What becomes of the task then.
+        says: String,
+    },
 }
 
-/// Says something about a task of an orchestration that is going on, and waits a moment for the answer.
+/// Says something about a task, and waits a moment for the answer. Where the orchestration is not going on, the word is kept
+/// for whoever goes on with it.
 pub fn tell_task(folder: &RunFolder, message: &TaskMessage) -> Result<TaskAnswer, FlowError> {
     let Some(state) = load(folder)? else {
         return Err(FlowError::refused("this run is no orchestration", "only an orchestration has tasks"));
     };
-    let id = &state.id;
-    let over = || {
-        let hint = format!(
-            "go on with `holon run --resume {id} --message \"…\"`, or look at `holon runs show {id}`"
-        );
-        FlowError::refused(format!("run {id} is not going on"), hint)
-    };
-    if !folder.is_alive() || folder.record()?.finished {
-        return Err(over());
-    }
-    if state.planned.is_some() && !state.nodes.iter().any(|node| node.task.id == message.task) {
-        let tasks = state.nodes.iter().filter(|node| node.task.mode != CHECK);
-        let names: Vec<&str> = tasks.map(|node| node.task.id.as_str()).collect();
-        let problem = format!("run {id} has no task `{}`", message.task);
+    let every = || state.nodes.iter().chain(state.left.iter().flat_map(|left| &left.nodes));
+    if state.planned.is_some() && !every().any(|node| node.task.id == message.task) {
+        let names: Vec<&str> =
+            every().filter(|node| node.task.mode != CHECK).map(|node| node.task.id.as_str()).collect();
+        let problem = format!("run {} has no task `{}`", state.id, message.task);
         return Err(FlowError::refused(problem, format!("its tasks are: {}", names.join(", "))));
     }
-    let inbox = folder.path().join(INBOX);
-    private_folder(&inbox)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Names in the order of time; two in one moment are told apart by who left them.
-    let file = inbox.join(format!("{:020}-{}.json", now.as_nanos(), std::process::id()));
-    write_atomic(&file, &serde_json::to_vec(message).unwrap_or_default())?;
+    if !is_going_on(folder)? {
+        return keep(folder, state, message);
+    }
+    let file = put(folder, message)?;
     let (answer, until) = (file.with_extension(ANSWER), Instant::now() + PATIENCE);
     while Instant::now() < until {
         if let Ok(bytes) = fs::read(&answer) {
             let _ = fs::remove_file(&answer);
             return Ok(serde_json::from_slice(&bytes).unwrap_or(TaskAnswer::Left));
         }
-        if !folder.is_alive() {
+        if !is_going_on(folder)? {
+            // It ended without a look; the word is judged by where it is now.
             let _ = fs::remove_file(&file);
-            return Err(over());
+            return match load(folder)? {
+                Some(state) => keep(folder, state, message),
+                None => Ok(TaskAnswer::Left),
+            };
         }
         std::thread::sleep(LOOK);
     }
     Ok(TaskAnswer::Left)
+}
+
+fn is_going_on(folder: &RunFolder) -> Result<bool, FlowError> {
+    Ok(folder.is_alive() && !folder.record()?.finished)
+}
+
+/// Keeps a word for whoever goes on, when it could be taken then.
+fn keep(
+    folder: &RunFolder,
+    state: OrchestrationState,
+    message: &TaskMessage,
+) -> Result<TaskAnswer, FlowError> {
+    let id = state.id.clone();
+    if state.sealed && state.ended == Some(OrchestrationEnd::Complete) {
+        let problem = format!("run {id} is over, and all of it is done");
+        return Err(FlowError::refused(problem, format!("see `holon runs show {id}`")));
+    }
+    if matches!(message.word, TaskWord::Stop { .. }) {
+        let hint = format!("`skip` leaves the task out when somebody goes on: holon run --resume {id}");
+        return Err(FlowError::refused(
+            format!("run {id} is not going on, so nothing of it can be stopped"),
+            hint,
+        ));
+    }
+    if state.planned.is_none() {
+        let hint = format!("go on with `holon run --resume {id} --message \"…\"`");
+        return Err(FlowError::refused(format!("run {id} is not going on and has no tasks yet"), hint));
+    }
+    // The same as when somebody goes on: what is refused then is refused now.
+    let mut then = resumed(state, None, false)?;
+    for node in &mut then.nodes {
+        if matches!(node.phase, TaskPhase::Running { .. }) {
+            node.phase = TaskPhase::Waiting;
+        }
+    }
+    let node = then.nodes.iter().position(|node| node.task.id == message.task);
+    let heard = match node {
+        Some(node) => word::hear_before_going_on(&mut then, node, message.word.clone()),
+        None => Err("it is left out of what goes on".to_owned()),
+    };
+    match heard {
+        Ok(heard) => {
+            put(folder, message)?;
+            Ok(TaskAnswer::Kept { says: heard.says })
+        }
+        Err(problem) => Ok(TaskAnswer::Refused { problem }),
+    }
+}
+
+/// Leaves a word in the inbox.
+fn put(folder: &RunFolder, message: &TaskMessage) -> Result<PathBuf, FlowError> {
+    let inbox = folder.path().join(INBOX);
+    private_folder(&inbox)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Names in the order of time; two in one moment are told apart by who left them.
+    let file = inbox.join(format!("{:020}-{}.json", now.as_nanos(), std::process::id()));
+    write_atomic(&file, &serde_json::to_vec(message).unwrap_or_default())?;
+    Ok(file)
 }
 
 /// Where the words are left.

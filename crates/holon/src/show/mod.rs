@@ -13,4 +13,5 @@ pub(crate) mod status;
 pub(crate) mod summary;
 pub(crate) mod supervisor;
 pub(crate) mod table;
+pub(crate) mod tasks;
 pub(crate) mod tree;

@@ -1,6 +1,6 @@
 //! A run as it happens: a status line for a person, plain lines for a log, JSON lines for a program, or nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use holon_core::RunOutcome;
@@ -20,8 +20,8 @@ pub(crate) struct RunProgress {
     form: ProgressForm,
     /// Warnings that were told.
     warned: BTreeSet<String>,
-    /// The phase that was told last: one that is gone through twice in a row is one to a person.
-    phase: Option<RunPhase>,
+    /// The phase that was told last, of each task: one that is gone through twice in a row is one to a person.
+    phases: BTreeMap<Option<String>, RunPhase>,
 }
 
 enum ProgressForm {
@@ -44,21 +44,28 @@ impl RunProgress {
             _ if terminal.live => ProgressForm::Live(StatusLine::start(terminal)),
             _ => ProgressForm::Plain,
         };
-        Self { terminal: terminal.clone(), began: Instant::now(), form, warned: BTreeSet::new(), phase: None }
+        Self {
+            terminal: terminal.clone(),
+            began: Instant::now(),
+            form,
+            warned: BTreeSet::new(),
+            phases: BTreeMap::new(),
+        }
     }
 
-    fn plain(&mut self, body: &EventBody) {
+    fn plain(&mut self, event: &RunEvent) {
+        let (body, task) = (&event.body, event.task.as_deref());
         if let EventBody::PhaseStarted { phase } = body {
-            if self.phase.replace(*phase) == Some(*phase) {
+            if self.phases.insert(event.task.clone(), *phase) == Some(*phase) {
                 return;
             }
             let elapsed = amount::millis(self.began.elapsed().as_millis() as u64);
-            self.terminal.say(&format!("[{elapsed}] {phase}"));
+            self.terminal.say(&format!("[{elapsed}] {}", named(task, &phase.to_string())));
         } else if let EventBody::ToolProposed { tool, summary, .. } = body {
             let what = visible(summary.as_deref().unwrap_or_default()).replace('\n', " ");
-            self.terminal.say(format!("  > {tool} {what}").trim_end());
+            self.terminal.say(named(task, &format!("  > {tool} {what}")).trim_end());
         } else if let Some(line) = told(body) {
-            self.terminal.say(&line.text);
+            self.terminal.say(&named(task, &line.text));
         }
     }
 }
@@ -80,7 +87,7 @@ impl EventSink for RunProgress {
             // A warning can change what a result means.
             ProgressForm::Quiet => {
                 if let (EventBody::Warning { .. }, Some(line)) = (&event.body, told(&event.body)) {
-                    self.terminal.say(&line.text);
+                    self.terminal.say(&named(event.task.as_deref(), &line.text));
                 }
             }
             // A reader that went away must not stop the run; one that could not be written to is told of.
@@ -93,14 +100,15 @@ impl EventSink for RunProgress {
                         .say(&format!("warning: {failure}; the events are in the run's folder as well"));
                 }
             }
-            ProgressForm::Plain => self.plain(&event.body),
+            ProgressForm::Plain => self.plain(event),
             ProgressForm::Live(status) => match &event.body {
                 EventBody::PhaseStarted { phase } => status.phase(*phase),
                 EventBody::ToolProposed { tool, summary, .. } => {
                     status.action(&format!("{tool} {}", summary.as_deref().unwrap_or_default()));
                 }
                 body => {
-                    if let Some(line) = told(body) {
+                    if let Some(mut line) = told(body) {
+                        line.text = named(event.task.as_deref(), &line.text);
                         status.above(&self.terminal.stderr.paint(line.style, &line.text), &line.text);
                         if let EventBody::ModelWaiting { wait_ms, .. } = body {
                             status.waits(*wait_ms);
@@ -110,6 +118,11 @@ impl EventSink for RunProgress {
             },
         }
     }
+}
+
+/// A line about a run; where it is a task's, the line begins with the task.
+fn named(task: Option<&str>, text: &str) -> String {
+    task.map_or_else(|| text.to_owned(), |task| format!("{}: {}", visible(task), text.trim_start()))
 }
 
 /// One thing worth a line.

@@ -3,12 +3,11 @@
 use std::io::Write;
 use std::time::Instant;
 
-use holon_core::RunOutcome;
-use holon_core::event::{EventBody, EventSink, PlannedTask, RunEvent};
+use holon_core::event::{EventBody, EventSink, RunEvent};
 use holon_core::ids::RunId;
 
-use super::amount;
 use super::progress::RunProgress;
+use super::tasks::TaskRows;
 use crate::terminal::shown::styled;
 use crate::terminal::{Terminal, TextStyle, one_line};
 
@@ -18,22 +17,11 @@ pub(crate) struct TaskTree {
     /// Shows what has no tree: JSON, nothing, or plain lines.
     lines: Option<RunProgress>,
     own: Option<RunId>,
-    tasks: Vec<TaskRow>,
+    tasks: TaskRows,
     /// What happened last.
     last: String,
     /// How many lines are on the screen now.
     drawn: usize,
-}
-
-struct TaskRow {
-    task: PlannedTask,
-    state: TaskRowState,
-}
-
-enum TaskRowState {
-    Waiting,
-    Running { since: Instant, attempt: u32 },
-    Ended { outcome: RunOutcome, took: u64 },
 }
 
 impl TaskTree {
@@ -44,7 +32,7 @@ impl TaskTree {
             terminal: terminal.clone(),
             lines,
             own: None,
-            tasks: Vec::new(),
+            tasks: TaskRows::default(),
             last: String::new(),
             drawn: 0,
         }
@@ -53,40 +41,23 @@ impl TaskTree {
     /// Takes note of what an event says; whether anything is to be seen.
     fn take(&mut self, event: &RunEvent) -> bool {
         let own = self.own.get_or_insert_with(|| event.run.clone()) == &event.run;
-        match &event.body {
-            EventBody::TasksPlanned { tasks } => {
-                // A plan can grow; what is known of its tasks stays.
-                let mut known = std::mem::take(&mut self.tasks);
-                let row = |task: &PlannedTask| {
-                    let at = known.iter().position(|row| row.task.id == task.id);
-                    let state = at.map_or(TaskRowState::Waiting, |at| known.swap_remove(at).state);
-                    TaskRow { task: task.clone(), state }
-                };
-                self.tasks = tasks.iter().map(row).collect();
+        if own && self.tasks.take(event, Some(Instant::now())) {
+            if matches!(event.body, EventBody::TasksPlanned { .. }) {
                 self.last.clear();
             }
-            EventBody::StepStarted { step, attempt, .. } => {
-                let (since, attempt) = (Instant::now(), *attempt);
-                self.set(step, TaskRowState::Running { since, attempt });
-            }
-            EventBody::StepFinished { step, outcome, duration_ms, .. } => {
-                self.set(step, TaskRowState::Ended { outcome: *outcome, took: *duration_ms });
-            }
+            return true;
+        }
+        let said = match &event.body {
             EventBody::ToolProposed { tool, summary, .. } => {
-                self.last = format!("{tool} {}", summary.as_deref().unwrap_or_default());
+                format!("{tool} {}", summary.as_deref().unwrap_or_default())
             }
-            EventBody::PhaseStarted { phase } => self.last = phase.to_string(),
-            EventBody::Warning { message } if own => self.last.clone_from(message),
-            EventBody::Output { text, .. } => self.last.clone_from(text),
+            EventBody::PhaseStarted { phase } => phase.to_string(),
+            EventBody::Warning { message } if own => message.clone(),
+            EventBody::Output { text, .. } => text.clone(),
             _ => return false,
-        }
+        };
+        self.last = event.task.as_ref().map_or_else(|| said.clone(), |task| format!("{task}: {said}"));
         true
-    }
-
-    fn set(&mut self, step: &str, state: TaskRowState) {
-        if let Some(row) = self.tasks.iter_mut().find(|row| row.task.id == step) {
-            row.state = state;
-        }
     }
 
     fn draw(&mut self) {
@@ -108,50 +79,17 @@ impl TaskTree {
 
     fn render(&self) -> Vec<String> {
         let width = self.terminal.width;
-        let paint = |style, text: &str| self.terminal.stderr.paint(style, text);
-        let mut lines = Vec::new();
-        for row in &self.tasks {
-            let depth = depth(&self.tasks, &row.task, 0);
-            let (sign, style, note) = match &row.state {
-                TaskRowState::Waiting => ("·", TextStyle::Dim, String::new()),
-                TaskRowState::Running { since, attempt } => {
-                    let seconds = since.elapsed().as_secs();
-                    let again = if *attempt > 1 { format!(", run {attempt}") } else { String::new() };
-                    ("▸", TextStyle::Cyan, format!("{}:{:02}{again}", seconds / 60, seconds % 60))
-                }
-                TaskRowState::Ended { outcome, took } => {
-                    let (sign, style) = match outcome {
-                        RunOutcome::Success => ("✓", TextStyle::Green),
-                        RunOutcome::NeedsHuman => ("?", TextStyle::Yellow),
-                        RunOutcome::Failure => ("✗", TextStyle::Red),
-                    };
-                    (sign, style, amount::millis(*took))
-                }
-            };
-            let indent = "  ".repeat(depth);
-            let text = format!("{indent}{sign} {} [{}] {note}", row.task.id, row.task.mode);
-            let text = one_line_keeping_indent(&text, width);
-            lines.push(paint(style, &text));
-        }
+        let mut lines = self.tasks.render(width, self.terminal.stderr);
+        let dim =
+            |text: &str| self.terminal.stderr.paint(TextStyle::Dim, &one_line(text, width.saturating_sub(1)));
         if !self.last.is_empty() {
-            lines.push(paint(TextStyle::Dim, &one_line(&self.last, width.saturating_sub(1))));
+            lines.push(dim(&self.last));
+        }
+        if let Some(id) = self.own.as_ref().filter(|_| !self.last.is_empty() && self.tasks.is_any_running()) {
+            lines.push(dim(&format!("to one task: holon runs task {id}/NAME say|stop|skip|retry")));
         }
         lines
     }
-}
-
-/// How many tasks have to come before this one, one after the other.
-fn depth(rows: &[TaskRow], task: &PlannedTask, seen: usize) -> usize {
-    if seen > rows.len() {
-        return 0;
-    }
-    let before = rows.iter().filter(|row| task.depends_on.contains(&row.task.id));
-    before.map(|row| 1 + depth(rows, &row.task, seen + 1)).max().unwrap_or(0)
-}
-
-fn one_line_keeping_indent(text: &str, width: usize) -> String {
-    let indent: String = text.chars().take_while(|c| *c == ' ').collect();
-    format!("{indent}{}", one_line(text, width.saturating_sub(indent.len() + 1)))
 }
 
 impl EventSink for TaskTree {
@@ -175,32 +113,26 @@ impl Drop for TaskTree {
 
 #[cfg(test)]
 mod tests {
+    use holon_core::event::OutputStream;
+
     use super::*;
 
-    fn event(body: EventBody) -> RunEvent {
-        RunEvent { seq: 1, at: String::new(), run: RunId::from_parts(0, [0; 4]), body }
-    }
-
     #[test]
-    fn tasks_are_shown_below_what_they_wait_for() {
-        let task = |id: &str, on: &[&str]| PlannedTask {
-            id: id.into(),
-            mode: "execute".into(),
-            goal: "x\x1b[2J".into(),
-            depends_on: on.iter().map(|id| (*id).to_owned()).collect(),
-        };
+    fn what_happened_last_names_its_task_and_how_to_speak_to_it() {
         let terminal = Terminal { live: true, ..Terminal::plain() };
         let mut tree = TaskTree::new(&terminal, false, false);
         assert!(tree.lines.is_none());
-        let tasks = vec![task("a", &[]), task("b", &["a"]), task("c", &["a", "b"])];
-        tree.take(&event(EventBody::TasksPlanned { tasks }));
-        tree.take(&event(EventBody::StepStarted { step: "a".into(), mode: None, attempt: 2 }));
-        let (outcome, duration_ms) = (RunOutcome::Success, 1500);
-        tree.take(&event(EventBody::StepFinished { step: "b".into(), step_run: None, outcome, duration_ms }));
-        let lines = tree.render();
-        assert!(lines[0].starts_with("▸ a [execute] 0:00, run 2"), "{lines:?}");
-        assert!(lines[1].starts_with("  ✓ b [execute] 1.5"), "{lines:?}");
-        assert_eq!(lines[2], "    · c [execute]");
+        let event = |run: u8, task: Option<&str>, body| RunEvent {
+            seq: 1,
+            at: String::new(),
+            run: RunId::from_parts(0, [run; 4]),
+            task: task.map(str::to_owned),
+            body,
+        };
+        tree.take(&event(0, None, EventBody::TasksPlanned { tasks: Vec::new() }));
+        let output = |text: &str| EventBody::Output { stream: OutputStream::Stdout, text: text.into() };
+        tree.take(&event(1, Some("two"), output("hello")));
+        assert_eq!(tree.render(), ["two: hello"]);
         // Nothing is drawn at the end of a test.
         tree.lines = Some(RunProgress::new(&terminal, false, true));
     }

@@ -141,11 +141,13 @@ fn a_plan_that_cannot_be_used_is_replaced_and_that_is_told() {
         (plan(&[task("a", "hack", &[])]), "hack"),
         (plan(&[task("a", "code", &["nobody"])]), "nobody"),
         (plan(&many), "500 entries"),
+        (plan(&many[..13]), "13 entries"),
         ("no JSON at all".to_owned(), "orchestration.json"),
     ] {
         let env = TestEnv::new(BIN);
         let repo = repo(&env, &text, &[("execute", "echo x > x.txt")]);
-        goal(&env, &repo, &[]).run().assert_code(0).assert_stderr("there is no usable plan of the model");
+        let told = goal(&env, &repo, &[]).run();
+        told.assert_code(0).assert_stderr("there is no usable plan of the model").assert_stderr(why);
         let (folder, _) = last(&env);
         let report = orchestration(&folder);
         assert_eq!(report["planned_by"], "default", "{report:#}");

@@ -6,6 +6,7 @@ mod budgets;
 mod canary;
 mod checks;
 mod commands;
+mod edges;
 mod ends;
 mod interrupted;
 mod matrix;

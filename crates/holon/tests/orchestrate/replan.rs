@@ -177,7 +177,12 @@ fn an_agent_that_is_not_there() {
     let [one, two] = two_tasks();
     let again = rest(&["one"], std::slice::from_ref(&two));
     let first = [one, with(two, "agent", "nobody-has-this")];
-    let scripts = [ONE, ("two", "echo two > two.txt")];
+    // Whoever plans again is told the name.
+    let asked = format!(
+        "grep -q nobody-has-this $in/context/replan.md || [ ! -f $in/context/replan.md ] || exit 3\n{AGAIN}"
+    );
+    let asked: &'static str = Box::leak(asked.into_boxed_str());
+    let scripts = [ONE, ("two", "echo two > two.txt"), ("orchestrate", asked)];
     WrongPlan::new(&first, &[again], &scripts).ends_well(1, &["one.txt", "two.txt"]);
 }
 

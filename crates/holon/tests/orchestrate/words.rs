@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use holon_model::cassette::{CassetteCall, CassetteStep, CassetteTurn};
 use holon_testkit::model::{ModelServer, ScriptedResponse};
-use holon_testkit::{CommandEnd, RunningCommand, TestEnv, TestWorkspace};
+use holon_testkit::{CommandEnd, RunningCommand, TestEnv, TestWorkspace, wait_until};
 use serde_json::{Value, json};
 
 use crate::stage::{BIN, applied, attempts, goal, last, orchestration, plan, repo, task};
@@ -130,8 +130,8 @@ fn what_was_left_out_is_taken_up_again_by_whoever_goes_on() {
     assert_eq!(report["left"], Value::Null, "{report:#}");
     let copy = applied(&scene.env, &scene.repo, &folder.join("output/diff.patch"));
     assert!(copy.join("one.txt").is_file() && copy.join("two.txt").is_file());
-    let nodes = report["nodes"].as_array().unwrap();
-    let assessed = nodes.iter().filter(|node| node["mode"] == "ethical").count();
+    let tasks = report["tasks"].as_array().unwrap();
+    let assessed = tasks.iter().filter(|task| task["mode"] == "ethical").count();
     assert_eq!(assessed, 2, "what was joined later is assessed as well: {report:#}");
     scene.env.assert_nothing_left();
 }
@@ -223,10 +223,97 @@ fn words_that_nobody_can_take_are_answered_with_the_reason() {
     }
     scene.say(&["last/two", "say", "Go on"]).assert_code(0);
     running.wait().assert_code(0);
+    scene.say(&["last/two", "stop"]).assert_code(1).assert_stderr("is over, and all of it is done");
+    scene.env.assert_nothing_left();
+}
+
+#[test]
+fn what_is_said_while_nothing_goes_on_is_kept_for_whoever_goes_on() {
+    let scene = WordScene::new(&two_tasks(), LISTENS);
+    let running = scene.waiting();
+    wait_until(Duration::from_secs(60), || {
+        running
+            .stdout_so_far()
+            .lines()
+            .any(|line| line.contains("\"step_finished\"") && line.contains("\"step\":\"one\""))
+    });
+    running.kill();
+    scene.env.leave_unverified("it was killed, and is gone on with");
+    for (words, code, reason) in [
+        (&["last/two", "stop"][..], 1, "nothing of it can be stopped"),
+        (&["last/ethical", "skip"], 1, "nothing goes out without an assessment"),
+        (&["last/none", "retry"], 1, "its tasks are: one, two, ethical"),
+    ] {
+        scene.say(words).assert_code(code).assert_stderr(reason);
+    }
     scene
-        .say(&["last/two", "stop"])
-        .assert_code(1)
-        .assert_stderr("is not going on")
-        .assert_stderr("--resume");
+        .say(&["last/two", "say", "Mind the gap"])
+        .assert_code(0)
+        .assert_stdout("kept")
+        .assert_stdout("--resume");
+    scene.say(&["last/two", "retry"]).assert_code(0).assert_stdout("it is begun when its turn comes");
+    scene.env.holon(["run", "--resume", "last", "--quiet"]).cwd(scene.repo.path()).run().assert_code(0);
+    let (folder, _) = last(&scene.env);
+    let copy = applied(&scene.env, &scene.repo, &folder.join("output/diff.patch"));
+    assert!(fs::read_to_string(copy.join("two.txt")).unwrap().contains("Mind the gap"));
+    let audit = scene.env.holon(["audit", "list", "--json"]).cwd(scene.repo.path()).run();
+    assert_eq!(audit.stdout.matches("task_word").count(), 2, "each word once: {}", audit.stdout);
+    let late = scene.say(&["last/two", "retry"]);
+    late.assert_code(1).assert_stderr("is over, and all of it is done");
+}
+
+#[test]
+fn a_task_that_was_to_be_left_out_is_left_out_when_somebody_goes_on() {
+    let scene = WordScene::new(&two_tasks(), "echo waiting-two; exec sleep 600");
+    let running = scene.waiting();
+    running.kill();
+    scene.env.leave_unverified("it was killed, and is gone on with");
+    scene
+        .say(&["last/two", "skip", "not needed"])
+        .assert_code(0)
+        .assert_stdout("the others go on without it");
+    let resumed = scene.env.holon(["run", "--resume", "last", "--quiet"]).cwd(scene.repo.path()).run();
+    resumed.assert_code(2).assert_stderr("not needed");
+    let (folder, _) = last(&scene.env);
+    let copy = applied(&scene.env, &scene.repo, &folder.join("output/diff.patch"));
+    assert!(copy.join("one.txt").is_file() && !copy.join("two.txt").exists());
+    // What is left out is a task that can be spoken to: whoever goes on takes it up again.
+    scene.say(&["last/two", "retry"]).assert_code(0).assert_stdout("it is begun when its turn comes");
+}
+
+#[test]
+fn whatever_is_told_of_a_child_names_its_task() {
+    let scene = WordScene::new(&two_tasks(), "echo hello-two; echo two > two.txt");
+    let output = goal(&scene.env, &scene.repo, &["--json"]).run();
+    output.assert_code(0);
+    let events = output.events();
+    let own = &events[0]["run"];
+    let mut named = std::collections::BTreeSet::new();
+    for event in &events {
+        assert_eq!(&event["run"] == own, event["task"].is_null(), "{event}");
+        named.extend(event["task"].as_str());
+    }
+    assert_eq!(named.into_iter().collect::<Vec<_>>(), ["ethical", "one", "orchestrate", "two"]);
+    let progress = |step: &str| {
+        let told = events.iter().filter(|event| event["type"] == "task_progress" && event["step"] == step);
+        told.map(|event| event["action"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for step in ["one", "two", "ethical"] {
+        assert_eq!(progress(step)[0], "starts", "{step}");
+        assert!(progress(step).contains(&"execute".to_owned()), "{step}: {:?}", progress(step));
+    }
+    let plain = goal(&scene.env, &scene.repo, &[]).run();
+    plain.assert_code(0).assert_stderr("two: | hello-two").assert_stderr("] one: execute");
+    scene.env.assert_nothing_left();
+}
+
+#[test]
+fn whoever_looks_meanwhile_sees_who_does_what() {
+    let scene = WordScene::new(&two_tasks(), LISTENS);
+    let running = scene.waiting();
+    let show = scene.env.holon(["runs", "show", "last"]).cwd(scene.repo.path()).run();
+    show.assert_code(0).assert_stdout("▸ two [execute] agent.sh").assert_stdout("holon runs task last/NAME");
+    scene.say(&["last/two", "say", "Go on"]).assert_code(0);
+    running.wait().assert_code(0);
     scene.env.assert_nothing_left();
 }

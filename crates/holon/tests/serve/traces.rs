@@ -132,6 +132,11 @@ fn an_orchestration_asked_for_over_http_is_counted_and_traced() {
     let scraped = || stage.get("/metrics").text();
     let over_there = || scraped().contains("mode_latency_ms_count{mode=\"orchestrate\"}");
     assert!(wait_until(Duration::from_secs(60), over_there), "{}", scraped());
+    // The whole counts, and what plans it does not count besides.
+    for (counter, count) in [("invocations", 1), ("failures", 1)] {
+        let line = format!("mode_{counter}_total{{mode=\"orchestrate\"}} {count}");
+        assert!(scraped().contains(&line), "{line}: {}", scraped());
+    }
     over(&mut stage);
     let spans = collector.spans();
     let whole = named(&spans, "orchestrate");

@@ -85,7 +85,9 @@ mod tests {
     #[test]
     fn the_end_of_what_was_printed_is_taken() {
         let run = RunId::from_parts(0, [0; 4]);
-        let line = |body: EventBody| RunEvent { seq: 1, at: String::new(), run: run.clone(), body }.to_line();
+        let line = |body: EventBody| {
+            RunEvent { seq: 1, at: String::new(), run: run.clone(), task: None, body }.to_line()
+        };
         let said = |stream, text: &str| line(EventBody::Output { stream, text: text.into() });
         let first = [said(OutputStream::Stdout, "old"), line(EventBody::AgentStarted { attempt: 2 })];
         let then = [

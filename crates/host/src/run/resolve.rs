@@ -102,7 +102,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
     let configured = configuration.merged(&*host.env)?;
     warnings.extend(configured.warnings.iter().map(ToString::to_string));
     warnings.extend(config::former_mode(&configured, &mode)?);
-    warnings.extend(config::unknown_modes(&configured, &catalog));
+    warnings.extend(config::mode_warnings(&configured, &catalog));
     let granted = permits::grant(
         &mut profile,
         &GrantSources {

@@ -1,4 +1,4 @@
-//! Words about single tasks of an orchestration that is going on here.
+//! Words about single tasks of an orchestration: heard while it goes on, else kept for whoever goes on with it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::extract::JsonBody;
 use super::runs::{blocking, folder};
 use crate::app::AppState;
-use crate::guard::RequestUser;
+use crate::guard::{LOCAL, RequestUser};
 use crate::problem::{ApiProblem, ApiResult};
 
 /// A word about a task.
@@ -31,11 +31,13 @@ pub(crate) struct SentTaskWord {
 pub(crate) struct HeardTaskWord {
     /// Whether it was heard; else it is as soon as the step that is under way is over.
     heard: bool,
+    /// Whether the run is not going on, and the word is kept for whoever goes on with it.
+    kept: bool,
     /// In a sentence.
     says: String,
 }
 
-/// Says something about one task while the others go on.
+/// Says something about one task: at once while the others go on, or kept until somebody goes on with the run.
 #[utoipa::path(post, path = "/api/runs/{id}/tasks/{task}", tag = "runs", request_body = SentTaskWord,
     params(("id" = String, Path), ("task" = String, Path)),
     responses((status = 200, body = HeardTaskWord), (status = "4XX", body = ApiProblem)))]
@@ -47,15 +49,19 @@ pub(crate) async fn say(
 ) -> ApiResult<Json<HeardTaskWord>> {
     let id: RunId = id.parse().map_err(|_| ApiProblem::not_found("run"))?;
     let (folder, _) = folder(&app, id.as_str()).await?;
-    if app.runs.find(&id).is_none_or(|going| going.user != user.0) {
-        return Err(ApiProblem::conflict("not_running", "that run is not under way here"));
+    match app.runs.find(&id) {
+        Some(going) if going.user == user.0 => {}
+        // What was begun at a terminal, or is over, is the owner's.
+        None if user.0 == LOCAL => {}
+        _ => return Err(ApiProblem::conflict("not_running", "that run is not under way here")),
     }
     let message = TaskMessage { task, word: word(sent)?, person: format!("user {}", user.0) };
     match blocking(move || tell_task(&folder, &message)).await? {
-        Ok(TaskAnswer::Taken { says }) => Ok(Json(HeardTaskWord { heard: true, says })),
+        Ok(TaskAnswer::Taken { says }) => Ok(Json(HeardTaskWord { heard: true, kept: false, says })),
+        Ok(TaskAnswer::Kept { says }) => Ok(Json(HeardTaskWord { heard: false, kept: true, says })),
         Ok(TaskAnswer::Left) => {
             let says = "it is heard as soon as the step that is under way is over".to_owned();
-            Ok(Json(HeardTaskWord { heard: false, says }))
+            Ok(Json(HeardTaskWord { heard: false, kept: false, says }))
         }
         Ok(TaskAnswer::Refused { problem }) => Err(ApiProblem::conflict("not_taken", problem)),
         Err(FlowError::Refused { message, hint }) => {

@@ -22,6 +22,7 @@ fn state(graph: OrchestrationGraph) -> OrchestrationState {
         asked: serde_json::Value::Null,
         spec_sha256: None,
         goal: "g".into(),
+        single: false,
         max_cost_usd: None,
         max_ms: 1000,
         spent_usd: 0.0,

@@ -8,6 +8,7 @@ use holon_core::outcome::RunStatus;
 use serde::{Deserialize, Serialize};
 
 use super::super::graph::{self, CHECK};
+use super::super::resumed::{from_the_start, is_stuck};
 use super::super::state::{INTERRUPTED, OrchestrationState, TaskNode, TaskPhase, UnfinishedPart};
 
 /// A person's word about a task.
@@ -93,6 +94,40 @@ pub fn hear(state: &mut OrchestrationState, node: usize, word: TaskWord) -> Resu
     }
     now.word = Some(word);
     Ok(HeardWord { ends_run: running, says })
+}
+
+/// The same of a word that was kept until somebody goes on: what could not be done may be asked for again then.
+pub fn hear_before_going_on(
+    state: &mut OrchestrationState,
+    node: usize,
+    word: TaskWord,
+) -> Result<HeardWord, String> {
+    let Some(now) = state.nodes.get(node) else { return Err("there is no such task any more".into()) };
+    let (phase, fixes) = (now.phase.clone(), now.fixes);
+    let again = matches!(word, TaskWord::Retry) && matches!(phase, TaskPhase::ToMerge { .. });
+    if again || is_stuck(now) {
+        let now = &mut state.nodes[node];
+        now.phase = from_the_start(now.attempts.last().map(|attempt| attempt.purpose));
+        now.fixes = 0;
+    }
+    let heard = match &word {
+        TaskWord::Retry => {
+            problem_with(state, &state.nodes[node], &word).map_or_else(|| Ok(retried(again)), Err)
+        }
+        _ => hear(state, node, word),
+    };
+    if heard.is_err() {
+        (state.nodes[node].phase, state.nodes[node].fixes) = (phase, fixes);
+    }
+    heard
+}
+
+fn retried(again: bool) -> HeardWord {
+    let says = match again {
+        true => "it is done again, and what it left is not joined",
+        false => "it is begun when its turn comes",
+    };
+    HeardWord { ends_run: false, says: says.to_owned() }
 }
 
 /// Does what was said, when no run is under way: tasks have fixed places while one is.

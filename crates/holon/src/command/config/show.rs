@@ -34,7 +34,7 @@ pub(super) fn run(args: &ConfigShowArgs, session: &Session) -> CommandExit {
     let workspace = session.workspace(args.workspace.as_deref())?;
     let places = session.places()?;
     let config = config::read(&places, &workspace, &variable)?;
-    let modes = config::unknown_modes(&config, &modes::catalog(&places, Some(&workspace))?);
+    let modes = config::mode_warnings(&config, &modes::catalog(&places, Some(&workspace))?);
     for warning in config.warnings.iter().map(ToString::to_string).chain(modes) {
         session.terminal.say(&format!("warning: {}", visible(&warning)));
     }

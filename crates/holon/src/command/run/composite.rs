@@ -45,7 +45,7 @@ pub(super) fn refuse_override(args: &RunArgs) -> Result<(), CliFailure> {
 }
 
 /// The mode that flags or spec ask for.
-fn mode_of(args: &RunArgs) -> Option<String> {
+pub(super) fn mode_of(args: &RunArgs) -> Option<String> {
     args.mode.clone().or_else(|| spec_of(args)?.constraints.mode)
 }
 

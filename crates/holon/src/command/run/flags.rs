@@ -198,6 +198,12 @@ pub(crate) struct RunArgs {
     /// Apply the patch to the workspace when the run succeeds
     #[arg(long, help_heading = "The result")]
     pub(super) apply: bool,
+    /// Have the changes assessed before they go out, as an orchestration's are; in mode code
+    #[arg(long, help_heading = "The result")]
+    pub(super) assess: bool,
+    /// Have the changes reviewed, have what is found mended, and have all of it assessed before it goes out; in mode code
+    #[arg(long, help_heading = "The result")]
+    pub(super) review: bool,
     /// Let the result of an orchestration out although its assessment blocks; written to the audit log, with who and where
     #[arg(long, value_name = "REASON", help_heading = "The result")]
     pub(super) override_ethics: Option<String>,

@@ -1,6 +1,7 @@
 //! `holon run`: one run, from a goal to checked artifacts.
 
 mod composite;
+mod edges;
 mod flags;
 mod gatekeeper;
 pub(crate) mod hands_on;
@@ -76,13 +77,19 @@ pub(crate) fn run(args: RunArgs, session: &Session) -> CommandExit {
     }
     let args = route::routed(args, session)?;
     if composite::is_orchestration(&args) && !args.dry_run {
+        edges::refuse(&args, "orchestrate")?;
         return orchestrated::start(args, session);
     }
-    composite::refuse_override(&args)?;
     let (flow, flows) = composite::asked_for(&args, session)?;
     if let Some(definition) = flow {
+        composite::refuse_override(&args)?;
+        edges::refuse(&args, &definition.name)?;
         return composite::start(&definition, args, session);
     }
+    if let Some(edges) = edges::wanted(&args, session)?.filter(|_| !args.dry_run) {
+        return orchestrated::start_single(args, edges, session);
+    }
+    composite::refuse_override(&args)?;
     let (dry_run, json, quiet) = (args.dry_run, args.json, args.quiet);
     let publish = args.publish.clone();
     let host = host(session)?;

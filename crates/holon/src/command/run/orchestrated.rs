@@ -9,7 +9,7 @@ use holon_core::manifest::EthicsOverride;
 use holon_core::release::{SHORTEST_REASON, is_a_reason};
 use holon_flow::dispatch::DispatchSettings;
 use holon_flow::orchestrate::release_gate::ReleaseGate;
-use holon_flow::orchestrate::{OrchestrationOrder, Orchestrator};
+use holon_flow::orchestrate::{CodeEdges, OrchestrationOrder, Orchestrator};
 use holon_flow::{Dispatcher, FlowError, RaisedLimits};
 use holon_host::store::RunFolder;
 use holon_host::{FinishedRun, RunRequest};
@@ -33,6 +33,21 @@ pub(super) fn start(args: RunArgs, session: &Session) -> CommandExit {
     let finished =
         way.go(RunRequest::from(args), (base, &workspace), session, |orchestrator, commission| {
             orchestrator.start(asked, commission)
+        })?;
+    report(&finished, way.json, session)?;
+    conclude(&finished, publish, way.json, session)
+}
+
+/// Starts a single run in mode code with its edges to review and ethical.
+pub(super) fn start_single(args: RunArgs, edges: CodeEdges, session: &Session) -> CommandExit {
+    let base = current_folder()?;
+    let asked = saved(&base);
+    let way = OrchestrationShowOptions::of(&args)?;
+    let publish = args.publish.clone();
+    let workspace = workspace_of(&args, &base);
+    let finished =
+        way.go(RunRequest::from(args), (base, &workspace), session, |orchestrator, commission| {
+            orchestrator.start_single(asked, edges, commission)
         })?;
     report(&finished, way.json, session)?;
     conclude(&finished, publish, way.json, session)

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use holon_core::config::{ConfigSource, ConfigValue};
+use holon_flow::orchestrate::CodeEdges;
 
 use super::RunArgs;
 use crate::failure::CliFailure;
@@ -13,7 +14,14 @@ pub(super) fn routed(mut args: RunArgs, session: &Session) -> Result<RunArgs, Cl
     if args.goal_alone
         && let Some(why) = why_single(args.workspace.as_deref(), session)?
     {
-        tell(&why, "a single run in mode code, without review and assessment", session);
+        let workspace = session.workspace(args.workspace.as_deref())?;
+        let edges = CodeEdges::wanted(args.assess, args.review, &session.settings(&workspace)?);
+        let what = match edges {
+            None => "a single run in mode code, without review and assessment",
+            Some(CodeEdges { review: false }) => "a single run in mode code, with its assessment",
+            Some(CodeEdges { review: true }) => "a single run in mode code, with its review and assessment",
+        };
+        tell(&why, what, session);
         args.mode = Some("execute".into());
     }
     Ok(args)

@@ -3,13 +3,17 @@
 use std::fs;
 use std::process::ExitCode;
 
+use holon_core::event::RunEvent;
 use holon_host::recording::SupervisorRecording;
+use holon_host::store::RunFolder;
 
 use super::StoredRunArgs;
 use crate::CommandExit;
 use crate::failure::CliFailure;
 use crate::session::Session;
+use crate::show::tasks::TaskRows;
 use crate::show::{flow, manifest, supervisor};
+use crate::terminal::Terminal;
 
 /// Show what happened in a run: outcome, phases, walls, artifacts
 #[derive(Debug, clap::Args)]
@@ -61,9 +65,29 @@ pub(crate) fn run(args: &RunsShowArgs, session: &Session) -> CommandExit {
             terminal.print(page + &steps.unwrap_or_default())?;
         }
         None => terminal.print(format!(
-            "running {} · {}\n  agent {}\n  `holon runs show {} --events` shows what it has done so far\n",
-            record.mode, record.id, record.agent, record.id
+            "running {} · {}\n  agent {}\n{}  `holon runs show {} --events` shows what it has done so far\n",
+            record.mode,
+            record.id,
+            record.agent,
+            tasks(&folder, terminal),
+            record.id
         ))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The tasks of an orchestration that is going on, and how to speak to one of them; nothing of other runs.
+fn tasks(folder: &RunFolder, terminal: &Terminal) -> String {
+    let events = fs::read_to_string(folder.evidence().join("events.jsonl")).unwrap_or_default();
+    let mut rows = TaskRows::default();
+    for event in events.lines().filter_map(|line| serde_json::from_str::<RunEvent>(line).ok()) {
+        rows.take(&event, None);
+    }
+    let lines = rows.render(terminal.width.saturating_sub(2), terminal.stdout);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut text: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    text += "  `holon runs task last/NAME say|stop|skip|retry` speaks to one of them\n";
+    text
 }

@@ -9,9 +9,10 @@ use crate::CommandExit;
 use crate::failure::CliFailure;
 use crate::session::Session;
 
-/// Stop, skip, begin again or steer one task of an orchestration that is going on
+/// Stop, skip, begin again or steer one task of an orchestration
 ///
-/// The other tasks go on meanwhile. What a task has done and joined stays.
+/// The other tasks go on meanwhile. What a task has done and joined stays. When the orchestration is not going on, a word is
+/// kept, and taken as soon as somebody goes on with it (`holon run --resume`).
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  holon runs task last/docs say \"Leave the API page alone\"   its agent hears it and goes on\n  holon runs task last/docs stop                            it has failed; whoever plans thinks again\n  holon runs task last/docs skip \"We do not need it\"         the others go on without it\n  holon runs task last/docs retry                           its run ends and it begins again\n\n`holon runs show last` names the tasks."
@@ -77,6 +78,10 @@ pub(crate) fn run(args: &TaskArgs, session: &Session) -> CommandExit {
             return Err(CliFailure::config(format!("`{task}` stays as it is: {problem}"))
                 .hint(format!("`holon runs show {run}` says how far each task is")));
         }
+        TaskAnswer::Kept { says } => session.terminal.print(format!(
+            "{task}: kept, because the run is not going on; once it is (`holon run --resume {}`): {says}\n",
+            folder.record()?.id
+        ))?,
         TaskAnswer::Left => session.terminal.print(format!(
             "{task}: left for it; it is heard as soon as the step that is under way is over\n"
         ))?,
