@@ -3,6 +3,7 @@
 mod cli;
 mod command;
 mod commander;
+mod core_files;
 mod failure;
 mod observe;
 mod person;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     holon_hands::become_hands_if_asked();
     holon_host::adapter::client::become_client_if_asked();
     holon_login::become_renewer_if_asked();
+    core_files::forbid();
     failure::plain_panics();
     // The hook has said what there is to say; unwinding lets runs clean up behind themselves.
     std::panic::catch_unwind(run).unwrap_or(ExitCode::FAILURE)
