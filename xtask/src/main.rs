@@ -6,6 +6,7 @@ mod battery;
 mod bench;
 mod breaks;
 mod codegen;
+mod fuzz;
 mod house;
 mod mutations;
 mod npm;
@@ -38,6 +39,8 @@ Usage: cargo xtask COMMAND [ARGUMENTS]
   battery [NAME…]    The long tests (crates/holon/tests/battery_NAME.rs), then the breaks and the mutations
   battery breaks     Break each promise on purpose and demand that its test turns red
   battery mutations  Change single rules of the supervisor and demand that a test notices
+  fuzz [TARGET] [--executions N]
+                     Mutate the seeds of every parser of foreign bytes, 2,000,000 times each
   bench [ARGUMENTS]  Build for release and measure; results also go to target/bench/
   package [OPTIONS]  Build to be shipped and make tarball, Debian package, container image, SBOM and digests in
                      target/package/; --binary PATH takes a binary that is there, --out FOLDER another folder
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         ["setup", "agents"] => agents::run(),
         ["test"] => test::run(),
         ["battery", names @ ..] if names.iter().all(|name| !name.starts_with('-')) => battery::run(names),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["package", rest @ ..] => package::run(rest),
         ["tidy"] => tidy::run(),

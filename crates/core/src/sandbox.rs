@@ -84,6 +84,59 @@ pub struct EnforcementRecord {
     pub tools: bool,
     /// How each resource limit was enforced.
     pub limits: EnforcedLimits,
+    /// What was left open that stronger walls close, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
+}
+
+/// Landlock keeps signals inside from this version on.
+const LANDLOCK_HOLDS_SIGNALS: u32 = 6;
+
+impl EnforcementRecord {
+    /// What these layers leave open. A matter of what held, not of the name of what built it.
+    pub fn left_open(&self) -> Vec<String> {
+        if !self.mount_ns && self.landlock.is_none() {
+            return vec!["all that your user may read, write and reach".to_owned()];
+        }
+        let signals = self.landlock.is_some_and(|version| version >= LANDLOCK_HOLDS_SIGNALS);
+        [
+            (!self.pid_ns, "the command lines of other programs can be read"),
+            (!self.pid_ns && !signals, "signals reach other programs of the same user"),
+            (self.pid_ns && !self.masked_proc, "/proc tells about the machine"),
+            (!self.uts_ns, "the machine's name can be read"),
+            (!self.seccomp, "every system call of the kernel can be made"),
+            (!self.no_new_privs, "set-uid programs give privileges"),
+            (!self.capabilities_dropped, "capabilities are left"),
+            (!self.unprivileged_payload, "it runs as the kernel's user 0"),
+        ]
+        .into_iter()
+        .filter(|(open, _)| *open)
+        .map(|(_, words)| words.to_owned())
+        .collect()
+    }
+
+    /// The layers that this level stands for and that did not hold.
+    pub fn missing_for(&self, level: IsolationLevel) -> Vec<&'static str> {
+        let confined = [
+            ("system call filter", self.seccomp),
+            ("no new privileges", self.no_new_privs),
+            ("no capabilities", self.capabilities_dropped),
+            ("unprivileged user", self.unprivileged_payload),
+        ];
+        let apart = [
+            ("mounts", self.mount_ns),
+            ("processes", self.pid_ns),
+            ("ipc", self.ipc_ns),
+            ("private root", self.private_root),
+        ];
+        let landlock = [("landlock", self.landlock.is_some())];
+        let demanded: Vec<(&'static str, bool)> = match level {
+            IsolationLevel::None => Vec::new(),
+            IsolationLevel::L4 => confined.into_iter().chain(landlock).collect(),
+            _ => confined.into_iter().chain(apart).collect(),
+        };
+        demanded.into_iter().filter(|(_, held)| !held).map(|(name, _)| name).collect()
+    }
 }
 
 /// The mechanism behind each resource limit, or nothing where this machine has none.
@@ -119,6 +172,55 @@ mod tests {
                 assert_eq!(have.meets(*want), i <= j, "{have} meets {want}");
             }
         }
+    }
+
+    fn container() -> EnforcementRecord {
+        EnforcementRecord {
+            mount_ns: true,
+            pid_ns: true,
+            ipc_ns: true,
+            uts_ns: true,
+            private_root: true,
+            masked_proc: true,
+            seccomp: true,
+            no_new_privs: true,
+            capabilities_dropped: true,
+            unprivileged_payload: true,
+            ..EnforcementRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_level_is_what_held() {
+        let whole = container();
+        assert_eq!(whole.missing_for(IsolationLevel::L2), [""; 0]);
+        assert_eq!(whole.left_open(), [""; 0]);
+        assert_eq!(whole.missing_for(IsolationLevel::L4), ["landlock"]);
+        let unconfined = EnforcementRecord { seccomp: false, ..container() };
+        assert_eq!(unconfined.missing_for(IsolationLevel::L2), ["system call filter"]);
+        assert_eq!(unconfined.left_open(), ["every system call of the kernel can be made"]);
+        let shared = EnforcementRecord { pid_ns: false, ipc_ns: false, ..container() };
+        assert_eq!(shared.missing_for(IsolationLevel::L3), ["processes", "ipc"]);
+        assert_eq!(EnforcementRecord::default().missing_for(IsolationLevel::None), [""; 0]);
+    }
+
+    #[test]
+    fn landlock_alone_leaves_what_namespaces_would_close() {
+        let landlock = |version| EnforcementRecord {
+            landlock: Some(version),
+            seccomp: true,
+            no_new_privs: true,
+            capabilities_dropped: true,
+            unprivileged_payload: true,
+            ..EnforcementRecord::default()
+        };
+        assert_eq!(landlock(6).missing_for(IsolationLevel::L4), [""; 0]);
+        let (old, new) = (landlock(5).left_open(), landlock(6).left_open());
+        assert!(
+            old.iter().any(|open| open.contains("signals")) && !new.iter().any(|o| o.contains("signals"))
+        );
+        assert!(new.iter().any(|open| open.contains("command lines")), "{new:?}");
+        assert_eq!(EnforcementRecord::default().left_open().len(), 1, "no walls: one sentence says it all");
     }
 
     #[test]

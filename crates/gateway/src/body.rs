@@ -146,6 +146,32 @@ mod tests {
 
     use super::*;
 
+    /// What is counted before anything is built is never less than what is built.
+    #[test]
+    fn fuzz_gateway_body() {
+        fn values(value: &Value) -> usize {
+            1 + match value {
+                Value::Array(all) => all.iter().map(values).sum(),
+                Value::Object(all) => all.values().map(values).sum(),
+                _ => 0,
+            }
+        }
+        let words = &["{\"", "\":", "[", "]", "{}", ",", "\\\"", "1e5", "null", "\\u00"];
+        let limits = GatewayLimits { json_values: 40, ..GatewayLimits::default() };
+        holon_testkit::fuzz::fuzz(env!("CARGO_MANIFEST_DIR"), "gateway_body", words, |bytes| {
+            match object(bytes, &limits) {
+                Ok(object) => {
+                    let built = values(&Value::Object(object));
+                    assert!(built <= 41, "{built} values were built");
+                    format!("ok {built}")
+                }
+                Err(refusal) => {
+                    format!("{refusal:?}").chars().filter(char::is_ascii_alphabetic).take(60).collect()
+                }
+            }
+        });
+    }
+
     fn check(text: &str, expect: Result<(), &str>) {
         let limits = GatewayLimits { json_values: 10, ..GatewayLimits::default() };
         match (object(text.as_bytes(), &limits), expect) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::{GitCall, tail};
 use crate::convert::{ConversionMode, TreeConversion};
-use crate::{Git, GitError, Repository, ScratchRepository, TouchedPath};
+use crate::{Git, GitError, Repository, ScratchRepository, TouchedPath, waits};
 
 /// Objects of a commit that somebody will rely on are written like git's own.
 const DURABLE: [&str; 2] = ["-c", "core.fsync=committed"];
@@ -85,6 +85,12 @@ pub enum CommitError {
         /// The repository.
         path: PathBuf,
     },
+    /// Git would read it to an end that does not come.
+    #[error("{} is neither a file nor a folder, and git would wait for it", path.display())]
+    NeverEnds {
+        /// What it is about.
+        path: PathBuf,
+    },
     /// Nothing can be added to the repository.
     #[error("{} cannot be written: {why}", path.display())]
     Closed {
@@ -103,6 +109,10 @@ pub fn commit(git: &Git, wanted: CommitRequest<'_>) -> Result<CommittedChange, C
     let repository = wanted.repository;
     not_foreign(repository)?;
     not_closed(repository)?;
+    let home = wanted.user.iter().find(|(name, _)| *name == "HOME").map(|(_, home)| PathBuf::from(home));
+    if let Some(path) = waits::what_never_ends(repository, wanted.branch, home.as_deref()) {
+        return Err(CommitError::NeverEnds { path });
+    }
     let bench =
         CommitBuilder { git, wanted, scratch: ScratchRepository::new(wanted.temp, repository.format)? };
     let taken = bench.at(&format!("refs/heads/{}", wanted.branch))?;

@@ -23,6 +23,7 @@ pub mod touched;
 pub mod tracked;
 pub mod uncommitted;
 mod version;
+pub mod waits;
 
 pub use command::Git;
 pub use error::GitError;

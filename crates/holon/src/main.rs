@@ -3,6 +3,7 @@
 mod cli;
 mod command;
 mod commander;
+mod core_files;
 mod failure;
 mod observe;
 mod person;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     holon_hands::become_hands_if_asked();
     holon_host::adapter::client::become_client_if_asked();
     holon_login::become_renewer_if_asked();
+    core_files::forbid();
     failure::plain_panics();
     if let Some(code) = screen::carry_if_asked() {
         return code;

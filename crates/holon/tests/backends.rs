@@ -199,6 +199,68 @@ fn no_walls_need_a_persons_word() {
     assert!(!out(&env).join("summary.md").exists());
 }
 
+/// A person may give up their own walls, but a mode that promises that nothing changes is not started without any.
+#[test]
+fn inv_01_no_word_of_a_person_makes_a_read_only_mode_start_without_walls() {
+    let env = TestEnv::new(BIN);
+    let repo = dirty_repo(&env);
+    let before = tree_state(repo.path());
+    let agent = env.agent("agent.sh", "#!/bin/sh\necho changed > tracked.txt\n");
+    for mode in ["plan", "review", "ask"] {
+        let call =
+            env.holon(["run", "--mode", mode, "--goal", "x", "--sandbox", "none", "--i-accept-no-isolation"]);
+        let output = call.arg("--agent").arg(&agent).cwd(repo.path()).run();
+        output.assert_code(64).assert_stderr("promises that nothing changes");
+        assert_unchanged(&before, repo.path());
+    }
+    assert!(env.runs().is_empty(), "nothing was started");
+}
+
+/// What `doctor` says of each rung is what a run behind it does, for whoever asks.
+#[test]
+fn doctor_says_of_each_rung_what_happens() {
+    for_each_identity(BIN, |env| {
+        let repo = dirty_repo(env);
+        let agent = env.agent("agent.sh", AGENT);
+        let asked = env.holon(["doctor", "--json"]).run().assert_code(0).json();
+        let walls = asked["walls"].as_array().unwrap();
+        for backend in ["native", "bubblewrap", "landlock"] {
+            let row = walls.iter().find(|row| row["name"] == backend).unwrap();
+            let output = run(env, &repo, backend, &agent, &[]);
+            let works = row["level"].is_string();
+            assert_eq!(output.code == 0, works, "{backend}: {row:#}\n{output}");
+            if works {
+                assert_eq!(manifest(env)["metadata"]["sandbox"]["level"], row["level"]);
+                let open = &manifest(env)["metadata"]["sandbox"]["enforced"]["open"];
+                let named = open.as_array().cloned().unwrap_or_default();
+                assert_eq!(&named, row["open"].as_array().unwrap(), "{backend}");
+            } else {
+                assert!(row["note"].as_str().unwrap().len() > 20, "no reason: {row:#}");
+            }
+        }
+        let oci = walls.iter().find(|row| row["name"] == "oci").unwrap();
+        assert!(oci["tried"] == true || oci["note"].as_str().unwrap().contains("--probe"), "{oci:#}");
+        env.assert_nothing_left();
+    });
+}
+
+/// Each attempt to get out is named, and none gets through but what the weakest rung says of itself.
+#[test]
+fn doctor_tries_to_get_out_of_each_rung() {
+    for_each_identity(BIN, |env| {
+        let asked = env.holon(["doctor", "--probe", "--json"]).run().assert_code(0).json();
+        for row in asked["walls"].as_array().unwrap().iter().filter(|row| row["level"].is_string()) {
+            let attempts = row["attempts"].as_array().unwrap();
+            assert!(row["name"] == "oci" || attempts.len() >= 15, "{row:#}");
+            let through: Vec<_> = attempts.iter().filter(|attempt| attempt["held"] != true).collect();
+            let expect = if row["name"] == "landlock" { 1 } else { 0 };
+            assert_eq!(through.len(), expect, "{}: {through:#?}", row["name"]);
+        }
+        env.holon(["doctor", "--probe"]).run().assert_code(0).assert_stdout("Attempts to get out");
+        env.assert_nothing_left();
+    });
+}
+
 #[test]
 fn weak_walls_end_what_they_started() {
     for_each_identity(BIN, |env| {
@@ -360,6 +422,14 @@ except OSError as error:
         let said = fs::read_to_string(out(env).join("summary.md")).unwrap();
         for part in ["/dev/pts/0", "to-the-terminal", "made 64 28", "no terminal of the host"] {
             assert!(said.contains(part), "{part}: {said}");
+        }
+        if needs_help(env, "bubblewrap") {
+            return;
+        }
+        run(env, &repo, "bubblewrap", &agent, &[]).assert_code(0);
+        let said = fs::read_to_string(out(env).join("summary.md")).unwrap();
+        for part in ["/dev/pts/0", "to-the-terminal", "no terminal of the host"] {
+            assert!(said.contains(part), "bubblewrap {part}: {said}");
         }
     });
 }

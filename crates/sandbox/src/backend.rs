@@ -10,8 +10,8 @@ use std::time::Duration;
 use holon_core::sandbox::IsolationLevel;
 
 use crate::isolation::{
-    BaseMounts, FinishedPayload, LaunchRefusal, Launcher, PayloadEnding, SandboxEnforcement, SandboxJob,
-    SandboxedProcess, WarmLauncher,
+    BaseMounts, FinishedPayload, LaunchRefusal, Launcher, PayloadEnding, PayloadIdentity, SandboxEnforcement,
+    SandboxJob, SandboxedProcess, WarmLauncher,
 };
 
 /// Output of a payload, standard output first.
@@ -100,7 +100,7 @@ impl SandboxBackend for NativeSandbox {
     }
 
     fn level(&self) -> IsolationLevel {
-        if rustix::process::geteuid().is_root() { IsolationLevel::L1 } else { IsolationLevel::L0 }
+        if PayloadIdentity::for_run("").by_root { IsolationLevel::L1 } else { IsolationLevel::L0 }
     }
 
     fn overlays(&self) -> bool {

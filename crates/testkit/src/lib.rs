@@ -22,6 +22,7 @@
 mod chat;
 pub mod collector;
 mod env;
+pub mod fuzz;
 mod git;
 pub mod github;
 mod identity;

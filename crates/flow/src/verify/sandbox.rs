@@ -49,6 +49,12 @@ pub(super) fn check(run: &RunEvidence, found: &mut Discrepancies) {
     }
     layers(sandbox.level, &sandbox.enforced, found);
     limits(&sandbox.enforced, found);
+    // Older versions did not write it down.
+    let open = &sandbox.enforced.open;
+    let follows = open.is_empty() || *open == sandbox.enforced.left_open();
+    found.expect(follows, Kind::Sandbox, format!("{PLACE}.enforced.open"), || {
+        "what was left open does not follow from what held".to_owned()
+    });
     workspace(run, sandbox, found);
     let accepted = run.manifest.metadata.accepted.iter().any(|right| right == NO_ISOLATION);
     found.expect(

@@ -96,6 +96,9 @@ fn walls(manifest: &Manifest, stream: TerminalStream) -> String {
     if !missing.is_empty() {
         table.row(["not there", &list(&missing)]);
     }
+    if !sandbox.enforced.open.is_empty() {
+        table.row(["left open", &sandbox.enforced.open.join("; ")]);
+    }
     let limits = &sandbox.enforced.limits;
     for (name, how) in [
         ("processes", &limits.processes),

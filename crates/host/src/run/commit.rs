@@ -90,6 +90,7 @@ fn explained(error: CommitError, branch: &str) -> HostError {
         CommitError::Filtered { .. } => {
             "apply it without --commit, then `git add` and `git commit`, which run the filter".into()
         }
+        CommitError::NeverEnds { .. } => "remove it, or put the file there that belongs there".into(),
         CommitError::Foreign { .. } => "run this command as its owner".into(),
         CommitError::Closed { .. } => {
             "check whose repository it is and whether its file system can be written; or apply without --commit".into()

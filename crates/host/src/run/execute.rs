@@ -20,6 +20,9 @@ use crate::adapter::AdapterKind;
 use crate::error::HostError;
 use crate::store::write_atomic;
 
+/// How the warning about weaker walls begins, which is given once.
+const LEFT_OPEN: &str = "these walls leave open what stronger ones close";
+
 impl ActiveRun<'_> {
     /// First start of the agent.
     pub(super) fn execute(&mut self, stage: &mut RunStage) -> Result<(), HostError> {
@@ -102,7 +105,7 @@ impl ActiveRun<'_> {
     ) -> Result<Box<dyn RunningPayload>, HostError> {
         let job = self.job(stage, argv.clone());
         let refusal = match stage.backend.start(&job) {
-            Ok(payload) => return Ok(payload),
+            Ok(payload) => return self.as_strong_as_named(stage, payload),
             Err(refusal) => refusal,
         };
         tracing::info!(backend = stage.backend.name(), %refusal, "has no walls of this kind");
@@ -128,14 +131,39 @@ impl ActiveRun<'_> {
         argv: Vec<OsString>,
         refused: &LaunchRefusal,
     ) -> Result<Box<dyn RunningPayload>, HostError> {
-        stage.backend = isolation_levels::next(self.host, &self.plan, refused)?;
+        stage.backend = isolation_levels::next(self.host, &self.plan, refused, &self.folder.layers())?;
         let name = stage.backend.name();
         self.warn(format!("native walls are refused here ({refused}); using {name} instead"));
         self.retake(stage, self.plan.snapshot)?;
         let overlays = stage.backend.overlays();
         stage.exposed = self.expose(&stage.snapshot, &stage.identity, overlays)?;
         let job = self.job(stage, argv);
-        stage.backend.start(&job).map_err(|r| not_started(&r))
+        let payload = stage.backend.start(&job).map_err(|r| not_started(&r))?;
+        self.as_strong_as_named(stage, payload)
+    }
+
+    /// Helper programs make walls in ways that settings of theirs can take back: what counts is what held.
+    fn as_strong_as_named(
+        &self,
+        stage: &RunStage,
+        mut payload: Box<dyn RunningPayload>,
+    ) -> Result<Box<dyn RunningPayload>, HostError> {
+        let (name, level) = (stage.backend.name(), stage.backend.level());
+        let missing = payload.held().enforced().missing_for(level);
+        // Without walls there is nothing to fall short of, and who asked for that was told.
+        if missing.is_empty() {
+            return Ok(payload);
+        }
+        payload.kill();
+        payload.finish();
+        Err(HostError::Walls {
+            message: format!("{name} is level {level} by name, but this did not hold here: {}", missing.join(", ")),
+            hint: Some(
+                "look for what takes it back (HOLON_OCI_ARGS, containers.conf), or choose other walls; `holon doctor` \
+                 says which there are"
+                    .into(),
+            ),
+        })
     }
 
     fn retake(&mut self, stage: &mut RunStage, choice: SnapshotStrategyChoice) -> Result<(), HostError> {
@@ -161,6 +189,12 @@ impl ActiveRun<'_> {
         enforced.limits.disk = Some("watched".into());
         // A foreign agent decides about its own tools; the walls are what counts.
         enforced.tools = self.plan.agent.adapter.kind == AdapterKind::Native;
+        enforced.open = enforced.left_open();
+        if !enforced.open.is_empty()
+            && !self.manifest.metadata.warnings.iter().any(|w| w.starts_with(LEFT_OPEN))
+        {
+            self.warn(format!("{LEFT_OPEN} ({}): {}", backend.name(), enforced.open.join("; ")));
+        }
         let (name, level) = (backend.name().to_owned(), backend.level());
         tracing::info!(backend = name, %level, "walls stand");
         self.manifest.metadata.sandbox = SandboxInfo { backend: name, level, enforced };

@@ -1,5 +1,7 @@
 //! Which walls a run gets: the one asked for, else native, else the strongest this machine and the mode allow.
 
+use std::path::Path;
+
 use holon_sandbox::backend::{NativeSandbox, SandboxBackend};
 use holon_sandbox::fallback::{
     Bubblewrap, IsolationDemand, LandlockOnly, OciSandbox, SandboxChoice, UnsandboxedBackend, choose_backend,
@@ -46,9 +48,10 @@ pub(super) fn next(
     host: &Host,
     plan: &RunPlan,
     refused: &LaunchRefusal,
+    layers: &Path,
 ) -> Result<Box<dyn SandboxBackend>, HostError> {
     let env = |name: &str| (host.env)(name).and_then(|v| v.into_string().ok());
-    let mut probes = probe_all(&host.launcher, &env, plan.agent.image.as_deref());
+    let mut probes = probe_all(&host.launcher, &env, plan.agent.image.as_deref(), layers);
     probes.native = Err(refused.clone());
     let wanted = IsolationDemand {
         choice: SandboxChoice::Auto,

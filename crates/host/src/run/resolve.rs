@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use holon_core::access::Access;
 use holon_core::config::ResolvedConfig;
 use holon_core::manifest::Manifest;
 use holon_core::mode::{NetworkReach, Profile, RunOverrides, ValueOrigin};
@@ -89,7 +90,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
     }
     let sandbox = match request.interactive {
         true => hands_on::walls(request)?,
-        false => walls_for(request, &agent)?,
+        false => walls_for(request, &agent, &profile)?,
     };
     if request.interactive {
         profile = hands_on::narrowed(profile)?;
@@ -330,7 +331,11 @@ fn with_network(mut profile: Profile, network: NetworkReach) -> Result<Profile, 
     Ok(profile)
 }
 
-fn walls_for(request: &RunRequest, agent: &ResolvedAgent) -> Result<SandboxChoice, HostError> {
+fn walls_for(
+    request: &RunRequest,
+    agent: &ResolvedAgent,
+    profile: &Profile,
+) -> Result<SandboxChoice, HostError> {
     let container = agent.adapter.kind == AdapterKind::Image || agent.image.is_some();
     match (request.sandbox, container) {
         (SandboxChoice::Auto, true) => Ok(SandboxChoice::Oci),
@@ -346,6 +351,14 @@ fn walls_for(request: &RunRequest, agent: &ResolvedAgent) -> Result<SandboxChoic
         (SandboxChoice::None, false) if !request.accept_no_isolation => Err(HostError::usage(
             "--sandbox none takes all walls away: the agent could change anything you can",
             "add --i-accept-no-isolation if that is what you want",
+        )),
+        // A person may give up their own walls, but not make a promise to others false.
+        (SandboxChoice::None, false) if profile.access == Access::ReadOnly => Err(HostError::usage(
+            format!(
+                "mode {} promises that nothing changes, and without walls nothing can hold it to that",
+                profile.name
+            ),
+            "leave --sandbox none out, or use a mode that changes things, such as execute",
         )),
         (choice, false) => Ok(choice),
     }

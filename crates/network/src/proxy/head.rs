@@ -108,6 +108,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn fuzz_http_head() {
+        let words = &[
+            "GET ",
+            " HTTP/1.1\r\n",
+            "Host: ",
+            "Content-Length: ",
+            "Transfer-Encoding: chunked\r\n",
+            "\r\n\r\n",
+            " \t",
+            "\n",
+        ];
+        holon_testkit::fuzz::fuzz(env!("CARGO_MANIFEST_DIR"), "http_head", words, |bytes| {
+            match ProxyHead::read(bytes) {
+                Ok(Some(head)) => {
+                    assert!(head.bytes <= bytes.len() && bytes[..head.bytes].ends_with(b"\r\n\r\n"));
+                    assert!(head.all("host").count() <= 1, "two hosts");
+                    // What follows a head is none of its business.
+                    let alone = ProxyHead::read(&bytes[..head.bytes]).unwrap().map(|alone| alone.bytes);
+                    assert_eq!(alone, Some(head.bytes));
+                    format!("{} {}", head.method.len(), head.headers.len())
+                }
+                Ok(None) => "more".to_owned(),
+                Err(what) => what.to_owned(),
+            }
+        });
+    }
+
+    #[test]
     fn a_clear_head_is_read() {
         let bytes = b"CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443 \r\nX-A:\tb\r\n\r\nrest";
         for end in 0..bytes.len() - 4 {

@@ -14,7 +14,7 @@ use crate::isolation::{
 /// How long the other program may take to start the payload.
 const START: Duration = Duration::from_secs(60);
 /// How long the payload may take to get its last wall, which is the system call filter.
-const SETTLE: Duration = Duration::from_millis(500);
+const SETTLE: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(4);
 /// Enough of what a failed program said.
 const MAX_WORDS: u64 = 64 << 10;

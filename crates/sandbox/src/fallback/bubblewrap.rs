@@ -83,6 +83,7 @@ impl SandboxBackend for Bubblewrap {
             become_user: job.identity.owner(),
             limits: Some(job.limits),
             handed,
+            to_remove: Some(stage.path().to_owned()),
             adopt: true,
             streams: job.streams,
             ..BareCommand::default()
@@ -151,10 +152,17 @@ fn options(job: &SandboxJob) -> Result<(Vec<OsString>, Vec<Vec<u8>>), LaunchRefu
     for (name, value) in &job.env {
         made.words(["--setenv", name, value]);
     }
+    // Devices, terminals of its own and the links between them: as bubblewrap makes them, which alone can mount terminals.
+    made.words(["--dev", "/dev"]);
     for mount in plan::mounts(job)? {
-        made.mount(&mount)?;
+        let made_already = mount.at.starts_with("/dev") && !matches!(mount.source, MountSource::Tmpfs { .. });
+        if !made_already {
+            made.mount(&mount)?;
+        }
     }
-    made.words(["--proc", "/proc"]);
+    made.words(["--remount-ro", "/dev", "--proc", "/proc"]);
+    // Its first process is bubblewrap itself, with the rights of the payload's own user: nothing of it is to be seen.
+    made.empty_folder(Path::new("/proc/1"));
     for name in PROC_READ_ONLY {
         let place = Path::new("/proc").join(name);
         if place.exists() {
@@ -216,7 +224,6 @@ impl BubblewrapOptions {
     fn mount(&mut self, mount: &Mount) -> Result<(), LaunchRefusal> {
         let at = mount.at.as_path();
         match &mount.source {
-            MountSource::Bind(path) if at.starts_with("/dev") => self.place("--dev-bind", path, at),
             MountSource::Bind(path) if mount.writable => self.place("--bind", path, at),
             MountSource::Bind(path) => self.place("--ro-bind", path, at),
             MountSource::Tmpfs { mb, .. } => {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::engine::{ContainerUser, EngineDialect};
 use super::oci::{OciSandbox, container_name};
-use super::plan;
 use super::staged::{ENV_FILE, EngineCommandLine, StagedFile, env_file};
+use super::{oci_filter, plan};
 use crate::isolation::{
     DetachedNetns, LaunchRefusal, LaunchStep, PayloadIdentity, PayloadLimits, PayloadStreams, SandboxJob,
 };
@@ -45,6 +45,11 @@ impl OciSandbox {
             if job.streams == PayloadStreams::Channel { "--interactive=true" } else { "--interactive=false" };
         made.words(["run", "--rm", talks, "--name", &container_name(&job.name)]);
         made.words(self.walls(job, apart));
+        let filter = oci_filter::profile().ok_or_else(|| {
+            plan::refusal(LaunchStep::Seccomp, "the policy cannot be told to an engine", Path::new("seccomp"))
+        })?;
+        let filter = made.staged(stage, StagedFile::File(filter.into_bytes()));
+        made.words(["--security-opt", &format!("seccomp={}", filter.display())]);
         made.words(limits(&job.limits));
         made.words(self.form.runtime.into_iter().flat_map(|runtime| ["--runtime", runtime]));
         made.words(["--user", &self.user(&job.identity), "--hostname", "holon"]);
@@ -183,7 +188,8 @@ fn limits(limits: &PayloadLimits) -> Vec<String> {
         ("--ulimit", format!("nofile={files}:{files}")),
         ("--ulimit", format!("fsize={bytes}:{bytes}")),
         ("--ulimit", format!("nproc={processes}:{processes}")),
-        ("--ulimit", "core=0:0".to_owned()),
+        // One byte, as behind the other walls: with 0 a core handler of the host would still be started.
+        ("--ulimit", "core=1:1".to_owned()),
     ]
     .into_iter()
     .flat_map(|(option, value)| [option.to_owned(), value])
@@ -252,7 +258,7 @@ mod tests {
             ("--pull", vec!["never"]),
             ("--network", vec!["none"]),
             ("--cap-drop", vec!["all"]),
-            ("--security-opt", vec!["no-new-privileges"]),
+            ("--security-opt", vec!["no-new-privileges", "seccomp=/stage/0"]),
             ("--pid", vec!["private"]),
             ("--ipc", vec!["private"]),
             ("--user", vec!["7:8"]),
@@ -266,10 +272,10 @@ mod tests {
             (
                 "--volume",
                 vec![
-                    "/stage/1:/etc/gitconfig:ro",
+                    "/stage/2:/etc/gitconfig:ro",
                     "/var:/holon/workspace",
-                    "/stage/0:/holon/input:ro",
-                    "/stage/2:/holon/workspace/hidden:ro",
+                    "/stage/1:/holon/input:ro",
+                    "/stage/3:/holon/workspace/hidden:ro",
                 ],
             ),
             ("--entrypoint", vec!["/bin/agent"]),
@@ -322,13 +328,13 @@ mod tests {
         let oci = engine(EngineDialect::Podman, ContainerUser::Same);
         let made = oci.arguments(&job, Path::new("/stage"), None).unwrap();
         assert_eq!(
-            made.files,
+            made.files[1..],
             [StagedFile::Copy(odd.clone(), (7, 8))],
             "root's folder becomes the payload's"
         );
         job.identity.by_root = false;
         let made = oci.arguments(&job, Path::new("/stage"), None).unwrap();
-        assert_eq!(made.files, [StagedFile::Link(odd.clone())]);
+        assert_eq!(made.files[1..], [StagedFile::Link(odd.clone())]);
         let link = MountSource::Symlink("/etc".into());
         for mount in [
             Mount::read_only(&odd, "/holon/a:b"),

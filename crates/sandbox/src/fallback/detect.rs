@@ -15,6 +15,8 @@ const NOWHERE: &str = "/.holon-probe";
 /// The exit code of an engine that found everything but the command.
 const NOT_FOUND: i32 = 127;
 const PATIENCE: Duration = Duration::from_secs(60);
+/// By name, the one without a daemon first.
+const ENGINES: [&str; 2] = ["podman", "docker"];
 
 /// Forms to try, the most natural first. Debian's podman names a runtime that may not be installed, and an engine
 /// without subordinate ids can map the caller only to number 0.
@@ -33,6 +35,11 @@ fn forms(dialect: EngineDialect, root: bool) -> Vec<EngineForm> {
         .collect()
 }
 
+/// The engines there are, podman first, by looking for their programs alone.
+pub fn installed(path: &str) -> Vec<PathBuf> {
+    ENGINES.iter().filter_map(|name| engine::find_program(name, path)).collect()
+}
+
 impl OciSandbox {
     /// The first engine of the search path (podman, then docker) that can start a container of `image`, or of an empty
     /// root when no image is named. `env` looks a variable of the host up; `HOLON_OCI_ARGS` adds arguments.
@@ -43,8 +50,7 @@ impl OciSandbox {
     ) -> Result<OciSandbox, LaunchRefusal> {
         let path = env("PATH").unwrap_or_default();
         let mut refusals = Vec::new();
-        for name in ["podman", "docker"] {
-            let Some(program) = engine::find_program(name, &path) else { continue };
+        for program in installed(&path) {
             match Self::try_engine(&program, env, image, &launcher) {
                 Ok(found) => return Ok(found),
                 Err(refusal) => refusals.push(refusal),

@@ -5,7 +5,10 @@
 //!   writable folders in `TMPDIR` and the like;
 //! - it cannot cover a file, so a folder with something to be hidden is opened entry by entry instead;
 //! - as an ordinary user the payload is that user: Landlock keeps it from their files and processes, but modes, owners and
-//!   times of files are not Landlock's business. They are frozen by the filter unless the workspace may be written.
+//!   times of files are not Landlock's business. The filter refuses such changes; where something may be written, it asks
+//!   the launcher, which makes them below what may be written and nowhere else. What would reach the user's other processes
+//!   (limits, priorities, processors, queues and shared memory) is refused;
+//! - the command lines of other processes can be read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +17,7 @@ use holon_core::sandbox::IsolationLevel;
 
 use super::plan::{self, WORKSPACE};
 use crate::backend::{RunningPayload, SandboxBackend};
-use crate::isolation::bare::{BareCommand, LandlockReach, SelfConfinement};
+use crate::isolation::bare::{BareCommand, LandlockReach, MetadataPolicy, SelfConfinement};
 use crate::isolation::layout::system_root;
 use crate::isolation::{LaunchRefusal, LaunchStep, Launcher, PayloadNetwork, SandboxJob};
 use crate::mount::{Mount, MountSource};
@@ -54,11 +57,12 @@ impl SandboxBackend for LandlockOnly {
         mounts.extend(system_root(&job.identity));
         let internet = job.network == PayloadNetwork::Host;
         let rw = mounts.iter().any(|mount| mount.writable && mount.at.starts_with(WORKSPACE));
-        let confined = SelfConfinement {
-            reach: reach(&mounts)?,
-            internet,
-            freeze_metadata: !job.identity.by_root && !rw,
+        let metadata = match (job.identity.by_root, rw) {
+            (true, _) => MetadataPolicy::Own,
+            (false, true) => MetadataPolicy::Brokered,
+            (false, false) => MetadataPolicy::Frozen,
         };
+        let confined = SelfConfinement { reach: reach(&mounts)?, internet, metadata };
         let bare = BareCommand { confined: Some(confined), ..BareCommand::of(job) };
         Ok(Box::new(self.launcher.spawn_bare(&job.name, job.limits, &bare, false)?))
     }

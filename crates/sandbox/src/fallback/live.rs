@@ -78,6 +78,90 @@ fn landlock_keeps_a_read_only_workspace_as_it_is() {
 }
 
 #[test]
+fn landlock_changes_modes_and_times_of_what_may_be_written_alone() {
+    as_every_user(&path("landlock_changes_modes_and_times_of_what_may_be_written_alone"), || {
+        let script = "
+            chmod 751 file && touch -d 2001-01-01 file && mkdir d && chmod 700 d && touch -d 2002-02-02 . || echo FAIL own
+            chown $(id -u) file || echo FAIL owner
+            cp -p file copy && tar -cf - file | (cd d && tar -xpf -) || echo FAIL tools
+            ln -s file near && touch -h -d 2001-01-01 near; chmod +x near || echo FAIL link
+            chmod 777 $OUTSIDE/secret && echo OPEN mode
+            touch -d 2001-01-01 $OUTSIDE/secret && echo OPEN time
+            ln -s $OUTSIDE/secret far; chmod 777 far && echo OPEN link; touch -d 2001-01-01 far && echo OPEN link time
+            (cd $OUTSIDE && chmod 777 secret) && echo OPEN below
+            chmod 777 . .. && echo OPEN parent
+            chmod 777 /proc/self/fd/0 && echo OPEN descriptor
+            true";
+        let world = SandboxWorld::new(script, true).on_the_host();
+        let secret = world.dir.path().join("secret");
+        let stamp = || {
+            let meta = secret.metadata().unwrap();
+            (meta.mode(), meta.mtime(), meta.ctime(), meta.ctime_nsec())
+        };
+        let top = world.dir.path().metadata().unwrap().mode();
+        let before = stamp();
+        let ran = run(&LandlockOnly::default(), &world.job);
+        assert!(!ran.output.contains("FAIL") && !ran.output.contains("OPEN"), "{}", ran.output);
+        assert_eq!(stamp(), before, "{}", ran.output);
+        assert_eq!(world.dir.path().metadata().unwrap().mode(), top);
+        let meta = world.dir.path().join("work/file").metadata().unwrap();
+        assert_eq!((meta.mode() & 0o777, meta.mtime()), (0o751, 978_307_200), "{}", ran.output);
+        // The control: without walls all of it gets through.
+        if !is_root() {
+            let free = SandboxWorld::new(script, true).on_the_host();
+            let ran = run(&UnsandboxedBackend::default(), &free.job);
+            for word in ["OPEN mode", "OPEN time", "OPEN link", "OPEN below", "OPEN parent"] {
+                assert!(ran.output.contains(word), "{word}: {}", ran.output);
+            }
+        }
+    });
+}
+
+#[test]
+fn landlock_reaches_no_limits_and_priorities_of_others() {
+    as_every_user(&path("landlock_reaches_no_limits_and_priorities_of_others"), || {
+        let script = "
+import ctypes, os, resource, sys
+host = int(sys.argv[1])
+libc = ctypes.CDLL(None, use_errno=True)
+def shm():
+    made = libc.shmget(0, 4096, 0o1600)
+    if made < 0:
+        raise OSError(ctypes.get_errno(), 'shmget')
+    libc.shmctl(made, 0, None)
+def tried(name, act):
+    try:
+        act()
+        print('OPEN', name)
+    except OSError as error:
+        print('closed', name, error.errno)
+tried('limits', lambda: resource.prlimit(host, resource.RLIMIT_NOFILE))
+tried('priority', lambda: os.setpriority(os.PRIO_PROCESS, host, os.getpriority(os.PRIO_PROCESS, host)))
+tried('processors', lambda: os.sched_setaffinity(host, os.sched_getaffinity(host)))
+tried('shared memory', shm)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+os.setpriority(os.PRIO_PROCESS, 0, 19)
+os.sched_setaffinity(0, os.sched_getaffinity(0))
+print('own')
+";
+        let mut world = SandboxWorld::new("", true).on_the_host();
+        let host = std::process::id().to_string();
+        world.job.argv = ["/usr/bin/python3", "-c", script, &host].map(Into::into).to_vec();
+        let ran = run(&LandlockOnly::default(), &world.job);
+        assert!(ran.output.contains("own") && !ran.output.contains("OPEN"), "{}", ran.output);
+        let free = run(&UnsandboxedBackend::default(), &world.job);
+        let expect: &[&str] = if is_root() {
+            &["OPEN shared memory"]
+        } else {
+            &["OPEN limits", "OPEN priority", "OPEN processors"]
+        };
+        for word in expect {
+            assert!(free.output.contains(word), "{word}: {}", free.output);
+        }
+    });
+}
+
+#[test]
 fn landlock_opens_around_what_is_hidden() {
     as_every_user(&path("landlock_opens_around_what_is_hidden"), || {
         let script = "cat $TOOLS/bin/tool || echo FAIL; cat $TOOLS/conf/credentials && echo OPEN; cat $TOOLS/conf/other || echo FAIL; true";

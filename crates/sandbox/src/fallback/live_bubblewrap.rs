@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 
 use super::live::{DAEMON, nothing_survives};
@@ -38,6 +40,11 @@ fn bubblewrap_keeps_the_contract() {
             unshare -U true && echo OPEN userns
             ls /sys/class/net /proc/1/root/etc/shadow && echo OPEN sys
             cat /proc/1/environ /proc/1/cmdline | tr '\\0' '\\n' | grep 's3cre[t]' && echo OPEN environ
+            ls -A /proc/1 | grep . && echo OPEN init
+            cat /proc/1/uid_map /proc/1/maps && echo OPEN init
+            echo 500 > /proc/1/oom_score_adj && echo OPEN init
+            script -qec 'tty; echo seen > /dev/tty' /dev/null | grep /dev/pts/0 > /dev/null || echo FAIL terminal
+            echo x > /dev/made && echo OPEN dev
             true";
         let mut world = SandboxWorld::new(script, true);
         world.job.env.push(("TOKEN".into(), "s3cret".into()));
@@ -74,6 +81,28 @@ fn bubblewrap_measures_a_payload_that_stays() {
         payload.kill();
         assert_eq!(payload.finish().ending, PayloadEnding::Killed);
     });
+}
+
+#[test]
+fn bubblewrap_leaves_no_folder_behind_when_its_host_is_gone() {
+    let stages = || -> BTreeSet<OsString> {
+        let entries = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+        let ours = |name: &OsString| name.to_string_lossy().starts_with("holon-bwrap-");
+        entries.map(|entry| entry.file_name()).filter(ours).collect()
+    };
+    let before = stages();
+    let world = SandboxWorld::new("echo up; while :; do sleep 1; done", false);
+    let mut payload = Bubblewrap::default().start(&world.job).unwrap();
+    wait_for_line(&mut payload, "up");
+    // Those of tests that run beside this one go, too.
+    let made: BTreeSet<OsString> = stages().difference(&before).cloned().collect();
+    assert!(!made.is_empty());
+    // As the end of the host does it: the launcher hears of an end, and nobody here tidies up.
+    payload.kill();
+    let gone = || stages().is_disjoint(&made);
+    holon_testkit::wait_until(std::time::Duration::from_secs(30), gone);
+    assert!(gone(), "{made:?}");
+    std::mem::forget(payload);
 }
 
 #[test]

@@ -132,6 +132,9 @@ fn a_container_keeps_the_contract() {
             echo x > /proc/sys/kernel/core_pattern && echo OPEN sysctl
             ls /usr/bin/env /root /home && echo OPEN host
             ls /sys/class/net | grep -v lo && echo OPEN network
+            busybox unshare -r true && echo OPEN userns
+            busybox mknod /tmp/null c 0 0 && echo OPEN whiteout
+            grep -q 'Seccomp:.*2' /proc/self/status || echo FAIL filter
             true";
         let mut world = SandboxWorld::new(script, true);
         world.job.env.push(("TOKEN".into(), "s3cret # \"quoted\"".into()));

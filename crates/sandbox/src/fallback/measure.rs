@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::isolation::SandboxEnforcement;
+use crate::isolation::{SandboxEnforcement, is_kernel_root};
 
 /// A limit this high is none (control groups of version 1 have no word for "unlimited").
 const UNLIMITED: u64 = 1 << 60;
@@ -49,7 +49,8 @@ fn from_status(status: &str, held: &mut SandboxEnforcement) {
     held.no_new_privs = field("NoNewPrivs") == Some("1");
     let empty = |name: &str| field(name).is_some_and(|set| set.bytes().all(|b| b == b'0'));
     held.capabilities_dropped = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"].into_iter().all(empty);
-    held.unprivileged_payload = field("Uid").is_some_and(|ids| ids.split_whitespace().all(|id| id != "0"));
+    held.unprivileged_payload = field("Uid")
+        .is_some_and(|ids| ids.split_whitespace().all(|id| id.parse().is_ok_and(|id| !is_kernel_root(id))));
 }
 
 /// Whether the topmost mount at `at` is read-only.

@@ -20,9 +20,11 @@ pub mod landlock_only;
 mod measure;
 pub mod none;
 pub mod oci;
+mod oci_filter;
 mod plan;
 pub mod probe;
 mod staged;
+pub mod trial;
 
 #[cfg(test)]
 mod live;

@@ -26,6 +26,19 @@ use crate::isolation::{
 const NO_DOOR: &str = "Use podman, as root or with user namespaces allowed, or give the container a model that it can reach \
                        with --network host, or a cassette";
 
+/// Options that can take walls back.
+const TAKE_BACK: &[&str] = &[
+    "--security-opt",
+    "--privileged",
+    "--cap-add",
+    "--pid",
+    "--ipc",
+    "--uts",
+    "--user",
+    "--network",
+    "--read-only",
+];
+
 /// A container engine, an image, and how to start one from the other.
 #[derive(Debug, Clone)]
 pub struct OciSandbox {
@@ -116,6 +129,7 @@ impl OciSandbox {
             streams: job.streams,
             to_terminate: self.command_words(&["kill", "--signal", "TERM", &container_name(&job.name)]),
             at_end: self.ending_commands(&container_name(&job.name)),
+            to_remove: Some(stage.path().to_owned()),
             ..BareCommand::default()
         };
         let running = self.launcher.spawn_bare(&job.name, job.limits, &bare, true)?;
@@ -162,8 +176,13 @@ impl OciSandbox {
         answer.out.parse().ok().filter(|pid| answer.code == Some(0) && *pid != 0)
     }
 
-    /// What an engine does or fails; whether its filter and its covers are on is only known by looking.
+    /// What an engine does or fails; whether its covers are on is only known by looking.
     fn promised(&self, job: &SandboxJob) -> SandboxEnforcement {
+        // A person's own arguments come later on the command line: after some of them only a look can tell.
+        let takes_back = |arg: &String| TAKE_BACK.iter().any(|option| arg.starts_with(option));
+        if self.extra_args.iter().any(takes_back) {
+            return SandboxEnforcement::default();
+        }
         SandboxEnforcement {
             mount_ns: true,
             pid_ns: true,
@@ -173,6 +192,7 @@ impl OciSandbox {
             private_root: true,
             no_new_privs: true,
             capabilities_dropped: true,
+            seccomp: true,
             unprivileged_payload: job.identity.uid != 0,
             files: Some("rlimit".into()),
             ..SandboxEnforcement::default()

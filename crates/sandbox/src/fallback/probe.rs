@@ -1,5 +1,6 @@
 //! What this machine can have, found out by doing: every rung builds its walls once around nothing.
 
+use std::path::Path;
 use std::time::Duration;
 
 use holon_core::sandbox::IsolationLevel;
@@ -7,6 +8,7 @@ use holon_core::sandbox::IsolationLevel;
 use super::bubblewrap::Bubblewrap;
 use super::landlock_only::LandlockOnly;
 use super::oci::OciSandbox;
+use super::trial::try_rung;
 use crate::backend::{NativeSandbox, SandboxBackend};
 use crate::isolation::layout::system_root;
 use crate::isolation::{
@@ -29,21 +31,33 @@ pub struct IsolationProbes {
     pub landlock: Result<u32, LaunchRefusal>,
 }
 
-/// Tries every rung; `env` and `image` are as for [`OciSandbox::detect`]. Takes some tens of milliseconds without an engine and
-/// some hundred with one, so a caller that only needs one rung asks that rung.
+/// Tries every rung; `env` and `image` are as for [`OciSandbox::detect`]. Rungs that see the host's folders where they are make a
+/// short run in one below `below`, where those of runs are: a folder the payload cannot get to is a rung that does not start.
+/// Takes some tens of milliseconds without an engine and some hundred with one, so a caller that only needs one rung asks that
+/// rung.
 pub fn probe_all(
     launcher: &Launcher,
     env: &dyn Fn(&str) -> Option<String>,
     image: Option<&str>,
+    below: &Path,
 ) -> IsolationProbes {
     let native = NativeSandbox::new(launcher.clone());
     let landlock = LandlockOnly { launcher: launcher.clone() };
     let bubblewrap = Bubblewrap { launcher: launcher.clone(), ..Bubblewrap::default() };
     IsolationProbes {
         native: try_out(&native, &[]).map(|_| native.level()),
-        oci: OciSandbox::detect(env, image, launcher.clone()).map(|_| ()),
-        bubblewrap: try_out(&bubblewrap, &["/usr/bin/true"]).map(|_| ()),
-        landlock: try_out(&landlock, &[]).map(|held| held.landlock.unwrap_or_default()),
+        // Without an image no container can be had, and an engine that is asked leaves things behind.
+        oci: match image {
+            Some(_) => OciSandbox::detect(env, image, launcher.clone()).map(|_| ()),
+            None => Err(LaunchRefusal {
+                step: LaunchStep::Exec,
+                errno: 0,
+                message: "there is no image to run the agent in (--image)".into(),
+                detail: String::new(),
+            }),
+        },
+        bubblewrap: try_rung(&bubblewrap, below).map(|_| ()),
+        landlock: try_rung(&landlock, below).map(|trial| trial.held.landlock.unwrap_or_default()),
     }
 }
 
@@ -88,11 +102,13 @@ mod tests {
     #[test]
     fn every_rung_answers() {
         as_every_user("fallback::probe::tests::every_rung_answers", || {
-            // No engine on this search path, so that only what is always there is asked.
-            let probes = probe_all(&Launcher::default(), &|_| None, None);
+            let below = tempfile::Builder::new().prefix("holon-probes-").tempdir_in("/tmp").unwrap();
+            let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(below.path(), open).unwrap();
+            let probes = probe_all(&Launcher::default(), &|_| None, None, below.path());
             let root = rustix::process::geteuid().is_root();
             assert_eq!(probes.native, Ok(if root { IsolationLevel::L1 } else { IsolationLevel::L0 }));
-            assert!(probes.oci.unwrap_err().message.contains("podman"));
+            assert!(probes.oci.unwrap_err().message.contains("--image"));
             assert_eq!(probes.bubblewrap, Ok(()));
             assert!(probes.landlock.unwrap() >= 3);
         });

@@ -219,5 +219,50 @@ pub(crate) fn as_every_user(name: &str, test: impl FnOnce()) {
     assert!(output.status.success() && said.contains("1 passed"), "as an ordinary user: {said}");
 }
 
+/// Says that this test runs in a user namespace made by [`as_root_of`].
+const INSIDE: &str = "HOLON_TEST_USER_NAMESPACE";
+
+/// Whether this is the inner run of [`as_root_of`].
+pub(super) fn in_user_namespace() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
+/// Runs this very test of a copy of this binary as number 0 of a user namespace in which only the ids of `map` exist (those
+/// inside, those outside, how many), as in a container.
+#[track_caller]
+pub(super) fn as_root_of(map: &str, name: &str) {
+    let place = tempfile::Builder::new().prefix("holon-mapped-").tempdir_in("/tmp").unwrap();
+    open(place.path());
+    let (binary, own) = (place.path().join("tests"), std::env::current_exe().unwrap());
+    std::fs::hard_link(&own, &binary).or_else(|_| std::fs::copy(&own, &binary).map(|_| ())).unwrap();
+    // Holds the namespace until it is let go of.
+    let mut holder = std::process::Command::new("unshare")
+        .args(["--user", "sh", "-c", "read go"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = holder.id().to_string();
+    let space = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/user")).ok();
+    holon_testkit::wait_until(Duration::from_secs(30), || space(&pid) != space("self"));
+    for file in ["gid_map", "uid_map"] {
+        std::fs::write(format!("/proc/{pid}/{file}"), map).unwrap();
+    }
+    let output = std::process::Command::new("nsenter")
+        .args(["--target", &pid, "--user", "--setuid", "0", "--setgid", "0"])
+        .arg(binary)
+        .args(["--exact", name, "--nocapture"])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env(INSIDE, "1")
+        .current_dir("/")
+        .output()
+        .unwrap();
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "with the ids {map}: {said}");
+}
+
 /// Nobody's number.
 const ORDINARY: u32 = 23_456;

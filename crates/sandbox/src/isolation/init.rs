@@ -134,7 +134,8 @@ fn build(
     confine::drop_capabilities()?;
     held.capabilities_dropped = true;
     held.no_new_privs = true;
-    held.unprivileged_payload = ground.identity.uid != 0;
+    // An ordinary user of the kernel may have number 0 where the launcher lives, as in a container.
+    held.unprivileged_payload = ground.identity.uid != 0 || !ground.identity.by_root;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|e| LaunchRefusal::new(LaunchStep::Identity, e, "dumpable"))?;
     confine::seccomp()?;
@@ -207,7 +208,8 @@ fn writable_paths(views: &[DetachedMount], below: &[PathBuf]) -> Vec<PathBuf> {
 /// Moves into a second user and mount namespace: mounts inherited from the first can no longer be changed or uncovered
 /// by anyone inside, capabilities or not.
 fn lock_mounts(identity: &PayloadIdentity) -> Result<(), LaunchRefusal> {
-    sys::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)
+    // SAFETY: init has one thread and shares its descriptors with nobody.
+    unsafe { sys::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) }
         .map_err(|e| LaunchRefusal::new(LaunchStep::Lock, e, ""))?;
     let write = |file: &str, text: String| {
         fs::write(Path::new("/proc/self").join(file), text)
@@ -293,7 +295,8 @@ fn attend(
         if !fds[0].revents().is_empty() {
             let mut byte = [0];
             match (&mut &*socket).read(&mut byte) {
-                Ok(1) if byte[0] == TERMINATE => sys::signal_all(libc::SIGTERM),
+                // SAFETY: this is init of its pid namespace.
+                Ok(1) if byte[0] == TERMINATE => unsafe { sys::signal_all(libc::SIGTERM) },
                 Ok(1) if byte[0] == GO_ON => {
                     own.iter().for_each(|own| terminal::go_on(own, payload));
                 }

@@ -151,7 +151,9 @@ fn namespaces(network: PayloadNetwork) -> u64 {
 
 /// Root prepares mounts in a tree of its own, so that nothing ever shows on the host.
 fn make_private_tree() -> Result<(), LaunchRefusal> {
-    sys::unshare(libc::CLONE_NEWNS).map_err(|e| LaunchRefusal::new(LaunchStep::Namespaces, e, "mounts"))?;
+    // SAFETY: the launcher has one thread and shares its descriptors with nobody.
+    unsafe { sys::unshare(libc::CLONE_NEWNS) }
+        .map_err(|e| LaunchRefusal::new(LaunchStep::Namespaces, e, "mounts"))?;
     stop_propagation()
 }
 

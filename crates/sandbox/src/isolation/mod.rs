@@ -26,6 +26,7 @@ pub(crate) use confine::seccomp_bytes;
 pub(crate) use detached_netns::DetachedNetns;
 pub use enforcement::SandboxEnforcement;
 pub use identity::PayloadIdentity;
+pub(crate) use identity::is_kernel_root;
 pub use job::{
     BaseMounts, GATEWAY_PORT, PROXY_PORT, PayloadLimits, PayloadNetwork, PayloadStreams, SandboxJob,
 };

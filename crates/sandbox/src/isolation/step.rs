@@ -98,10 +98,14 @@ impl LaunchRefusal {
                 "user namespaces are switched off (user.max_user_namespaces is 0); ask the administrator to raise it, or use --sandbox oci",
             ),
             (LaunchStep::Namespaces, libc::EPERM) => Some(
-                "the kernel or the surrounding container's seccomp profile refuses user namespaces; run on the host, use --sandbox oci, or allow unshare/clone in the outer profile",
+                "the kernel or the surrounding container's seccomp profile refuses user namespaces; run on the host, use --sandbox oci, or allow unshare/clone in the outer profile; an ordinary user (not root) gets the landlock walls without them",
             ),
             (LaunchStep::IdMap, libc::EPERM | libc::EACCES) => Some(
                 "a security module (AppArmor on Ubuntu) restricts user namespaces; install an AppArmor profile that grants `userns` to the holon binary, or use --sandbox oci",
+            ),
+            (LaunchStep::IdMap | LaunchStep::Identity, libc::EINVAL) => Some(
+                "only root's own id exists in this container, and nothing is run as root; start it as an ordinary user, or with \
+                 more ids",
             ),
             (LaunchStep::Proc, libc::EPERM) => Some(
                 "the surrounding container masks /proc, so a private one is refused; run on the host or start the outer container with an unmasked /proc",

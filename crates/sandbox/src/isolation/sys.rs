@@ -1,4 +1,5 @@
-//! The raw kernel calls the safe crates do not offer. All `unsafe` of the walls is in this file.
+//! The raw kernel calls the safe crates do not offer. What has a condition is an `unsafe` function here, and says it where
+//! it is called.
 
 use std::ffi::c_int;
 use std::io;
@@ -32,8 +33,11 @@ pub(super) unsafe fn fork_into(flags: u64) -> io::Result<ForkSide> {
 }
 
 /// A plain fork through the C library, for use after the system call filter is in place (which knows no clone3).
-pub(super) fn fork() -> io::Result<ForkSide> {
-    // SAFETY: the launcher and init are single-threaded.
+///
+/// # Safety
+/// The process must be single-threaded: the child continues with a copy of the allocator's state.
+pub(super) unsafe fn fork() -> io::Result<ForkSide> {
+    // SAFETY: the caller promised a single thread.
     match unsafe { libc::fork() } {
         0 => Ok(ForkSide::Child),
         pid if pid > 0 => Ok(ForkSide::Parent(pid)),
@@ -71,8 +75,12 @@ pub(super) fn mount_setattr(
 }
 
 /// Leaves the current namespaces for new ones.
-pub(super) fn unshare(flags: c_int) -> io::Result<()> {
-    // SAFETY: the launcher is single-threaded and never unshares CLONE_FILES.
+///
+/// # Safety
+/// `flags` must not hold `CLONE_FILES` (descriptors that others own would go on living elsewhere), and the process must be
+/// single-threaded, because its threads would otherwise live in different namespaces without knowing.
+pub(super) unsafe fn unshare(flags: c_int) -> io::Result<()> {
+    // SAFETY: as the caller promised.
     check(unsafe { libc::unshare(flags) }.into())
 }
 
@@ -167,8 +175,11 @@ pub(super) fn exit_now(code: i32) -> ! {
 }
 
 /// Sends `signal` to every process this one may signal; inside a pid namespace, all but init.
-pub(super) fn signal_all(signal: c_int) {
-    // SAFETY: kill has no memory effects; only init of a pid namespace calls this.
+///
+/// # Safety
+/// Only for init of a pid namespace: anywhere else it ends whatever the user has.
+pub(super) unsafe fn signal_all(signal: c_int) {
+    // SAFETY: kill has no memory effects, and the caller is init.
     unsafe { libc::kill(-1, signal) };
 }
 
@@ -228,6 +239,45 @@ pub(super) fn begin_in_front(command: &mut std::process::Command) {
 pub(super) fn continue_group(group: i32) {
     // SAFETY: kill has no memory effects.
     unsafe { libc::kill(-group, libc::SIGCONT) };
+}
+
+/// Loads one seccomp program whose unanswered calls can be answered by whoever holds the returned descriptor.
+pub(super) fn load_seccomp_with_listener(program: &[libc::sock_filter]) -> io::Result<OwnedFd> {
+    let header = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    // SAFETY: `header` points at `program`, which outlives the call; the kernel only reads it.
+    let raw = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &raw const header,
+        )
+    };
+    check(raw)?;
+    // SAFETY: the kernel just returned this descriptor and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw as RawFd) })
+}
+
+/// Takes the next call that waits for an answer.
+pub(super) fn next_call(listener: BorrowedFd<'_>) -> io::Result<libc::seccomp_notif> {
+    // SAFETY: plain data for which all zeroes is valid, as the kernel demands.
+    let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one structure of this type.
+    let done = unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut call) };
+    check(done.into()).map(|()| call)
+}
+
+/// Whether the caller still waits: if so, what was read of it before was its own.
+pub(super) fn still_waits(listener: BorrowedFd<'_>, id: u64) -> bool {
+    // SAFETY: the kernel reads one number.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
+}
+
+/// Answers a call: 0, or an error number.
+pub(super) fn answer_call(listener: BorrowedFd<'_>, id: u64, errno: c_int) {
+    let answer = libc::seccomp_notif_resp { id, val: 0, error: -errno, flags: 0 };
+    // SAFETY: the kernel reads one structure of this type. A caller that is gone needs no answer.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer) };
 }
 
 fn check(result: libc::c_long) -> io::Result<()> {

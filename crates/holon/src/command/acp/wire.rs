@@ -165,6 +165,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn fuzz_acp_line() {
+        let words = &[
+            "\"jsonrpc\":\"2.0\"",
+            "\"id\":",
+            "\"method\":\"",
+            "\"params\":{",
+            "\"result\":",
+            "\"error\":{",
+            "null",
+        ];
+        holon_testkit::fuzz::fuzz(env!("CARGO_MANIFEST_DIR"), "acp_line", words, |line| {
+            format!("{:?}", read(line)).chars().filter(char::is_ascii_alphabetic).take(60).collect()
+        });
+    }
+
+    #[test]
     fn messages_are_told_apart() {
         let request = read(br#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{}}"#);
         assert_eq!(

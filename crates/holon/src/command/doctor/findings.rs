@@ -9,7 +9,9 @@ use holon_git::Git;
 use holon_host::thread::{ChatModelPreferences, would_ask};
 use holon_host::{AgentCredential, HolonFolders, HostError, credentials_here, modes};
 use holon_sandbox::backend::{NativeSandbox, SandboxBackend};
-use holon_sandbox::fallback::probe::{probe_all, try_out};
+use holon_sandbox::fallback::detect::installed;
+use holon_sandbox::fallback::trial::{EscapeAttempt, RungTrial, try_rung};
+use holon_sandbox::fallback::{Bubblewrap, LandlockOnly, OciSandbox};
 use holon_sandbox::isolation::layout::system_root;
 use holon_sandbox::isolation::{
     LaunchRefusal, Launcher, PayloadIdentity, PayloadLimits, PayloadNetwork, PayloadStreams,
@@ -52,6 +54,26 @@ pub(super) struct IsolationLevelRow {
     pub(super) level: Option<IsolationLevel>,
     pub(super) note: String,
     pub(super) remedy: Option<String>,
+    /// It is there, and whether it works was not asked.
+    pub(super) untried: bool,
+    /// What was tried against it in a short run.
+    pub(super) attempts: Vec<EscapeAttempt>,
+    /// What it leaves open that stronger walls close.
+    pub(super) open: Vec<String>,
+}
+
+impl IsolationLevelRow {
+    fn refused(name: &'static str) -> Self {
+        Self {
+            name,
+            level: None,
+            note: String::new(),
+            remedy: None,
+            untried: false,
+            attempts: Vec::new(),
+            open: Vec::new(),
+        }
+    }
 }
 
 /// The native walls as they stood around nothing.
@@ -69,50 +91,32 @@ pub(super) struct GitInstallation {
 }
 
 impl DoctorFindings {
-    /// Looks at everything; takes some hundred milliseconds where a container engine has to answer.
-    pub(super) fn look(session: &Session) -> Result<Self, CliFailure> {
+    /// Looks at everything. Each rung makes a short run where runs are kept; a container only with `probe`, because engines take
+    /// their time and leave things behind.
+    pub(super) fn look(session: &Session, probe: bool) -> Result<Self, CliFailure> {
         let places = session.places()?;
-        let launcher = Launcher::default();
-        let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
-        let pauses = PodmanPauses::note();
-        let probes = probe_all(&launcher, &text, None);
-        pauses.end_new_ones();
-        let native = NativeSandbox::new(launcher);
-        let held = try_out(&native, &[]).ok().map(|held| layers(&held));
-        let answer = |name, result: Result<(IsolationLevel, String), &LaunchRefusal>| match result {
-            Ok((level, note)) => IsolationLevelRow { name, level: Some(level), note, remedy: None },
-            Err(refusal) => IsolationLevelRow {
-                name,
-                level: None,
-                note: one_line(&refusal.to_string(), 300),
-                remedy: refusal.remedy().map(str::to_owned),
-            },
-        };
         let root = rustix::process::geteuid().is_root();
-        let payload =
-            if root { "started by root, runs as an unprivileged user" } else { "without being root" };
-        let rungs = vec![
-            answer("native", probes.native.as_ref().map(|level| (*level, payload.to_owned()))),
-            answer(
-                "oci",
-                probes
-                    .oci
-                    .as_ref()
-                    .map(|()| (IsolationLevel::L2, "for agents in an image (--image)".to_owned())),
-            ),
-            answer(
-                "bubblewrap",
-                probes
-                    .bubblewrap
-                    .as_ref()
-                    .map(|()| (IsolationLevel::L3, "used where native is refused".to_owned())),
-            ),
-            answer(
-                "landlock",
-                probes.landlock.as_ref().map(|abi| (IsolationLevel::L4, format!("ABI {abi}, on a copy"))),
-            ),
-        ];
         let state = state_works(&places.state);
+        // Where nothing can be kept no run starts, but what the machine can do is told all the same.
+        let elsewhere = std::env::temp_dir();
+        let below = if state.is_ok() { places.state.as_path() } else { elsewhere.as_path() };
+        let launcher = Launcher::default();
+        let native = NativeSandbox::new(launcher.clone());
+        let landlock = LandlockOnly { launcher: launcher.clone() };
+        let bubblewrap = Bubblewrap { launcher: launcher.clone(), ..Bubblewrap::default() };
+        let by_root = PayloadIdentity::for_run("doctor").by_root;
+        let payload =
+            if by_root { "started by root, runs as an unprivileged user" } else { "without being root" };
+        let tried = try_rung(&native, below);
+        let held = tried.as_ref().ok().map(|trial| layers(&trial.held));
+        let rungs = vec![
+            row(&native, tried, |_| payload.to_owned()),
+            container(launcher, probe),
+            row(&bubblewrap, try_rung(&bubblewrap, below), |_| "used where native is refused".to_owned()),
+            row(&landlock, try_rung(&landlock, below), |trial| {
+                format!("ABI {}, on a copy", trial.held.landlock.unwrap_or_default())
+            }),
+        ];
         let overlay = state.clone().and_then(|()| overlay_works(&native, &places));
         let free = free_bytes(&places.state);
         let mut advice = advice(root, &overlay, held.as_ref());
@@ -122,6 +126,55 @@ impl DoctorFindings {
         let model = model(&places);
         let (folders, credentials) = (folders(&places), credentials_here(&variable));
         Ok(Self { rungs, held, overlay, git: git(), free, state, folders, model, credentials, advice })
+    }
+}
+
+fn row(
+    backend: &dyn SandboxBackend,
+    tried: Result<RungTrial, LaunchRefusal>,
+    note: impl Fn(&RungTrial) -> String,
+) -> IsolationLevelRow {
+    let name = backend.name();
+    match tried {
+        Ok(trial) => IsolationLevelRow {
+            level: Some(backend.level()),
+            note: note(&trial),
+            open: trial.held.enforced().left_open(),
+            attempts: trial.attempts,
+            ..IsolationLevelRow::refused(name)
+        },
+        Err(refusal) => IsolationLevelRow {
+            note: one_line(&refusal.to_string(), 300),
+            remedy: refusal.remedy().map(str::to_owned),
+            ..IsolationLevelRow::refused(name)
+        },
+    }
+}
+
+/// Containers: which engine there is, or, when asked for, whether it starts one.
+fn container(launcher: Launcher, probe: bool) -> IsolationLevelRow {
+    let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
+    let row = IsolationLevelRow::refused("oci");
+    let engines = installed(&text("PATH").unwrap_or_default());
+    if !probe && let Some(engine) = engines.first() {
+        let note =
+            format!("{} is there and was not tried: `holon doctor --probe` tries it", engine.display());
+        return IsolationLevelRow { untried: true, note, ..row };
+    }
+    let pauses = PodmanPauses::note();
+    let tried = OciSandbox::detect(&text, None, launcher);
+    pauses.end_new_ones();
+    match tried {
+        Ok(_) => IsolationLevelRow {
+            level: Some(IsolationLevel::L2),
+            note: "for agents in an image (--image)".to_owned(),
+            ..row
+        },
+        Err(refusal) => IsolationLevelRow {
+            note: one_line(&refusal.to_string(), 300),
+            remedy: refusal.remedy().map(str::to_owned),
+            ..row
+        },
     }
 }
 

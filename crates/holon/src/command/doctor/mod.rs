@@ -17,10 +17,14 @@ use crate::terminal::{TerminalStream, TextStyle, visible};
 
 /// Say what this machine can enforce, and how to get more
 ///
-/// Every kind of wall is built once around nothing, so the answers are what would really happen. Exit code 1 means
-/// that no run could start here.
+/// Every kind of wall is built once around a short run that tries to get out, so the answers are what would really happen.
+/// Containers are only tried with --probe. Exit code 1 means that no run could start here.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
+    /// Also start a container, and list every attempt to get out
+    #[arg(long)]
+    probe: bool,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -28,18 +32,22 @@ pub(crate) struct DoctorArgs {
 
 /// Looks and tells.
 pub(crate) fn run(args: &DoctorArgs, session: &Session) -> CommandExit {
-    let found = DoctorFindings::look(session)?;
+    let found = DoctorFindings::look(session, args.probe)?;
     let terminal = &session.terminal;
-    terminal.print(if args.json { as_json(&found) } else { page(&found, terminal.stdout) })?;
-    let walls = found.rungs.iter().any(|rung| rung.level.is_some());
+    terminal.print(if args.json { as_json(&found) } else { page(&found, args.probe, terminal.stdout) })?;
+    let walls = found.rungs.iter().any(|rung| rung.level.is_some() || rung.untried);
     let usable = walls && found.git.is_ok() && found.state.is_ok();
     Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn page(found: &DoctorFindings, stream: TerminalStream) -> String {
+fn page(found: &DoctorFindings, probe: bool, stream: TerminalStream) -> String {
     let head = |name: &str| format!("\n{}\n", stream.paint(TextStyle::Bold, name));
     let mut text = format!("{}\n", stream.paint(TextStyle::Bold, "Walls, strongest first"));
     text.push_str(&isolation_levels(&found.rungs, stream));
+    if probe {
+        text.push_str(&head("Attempts to get out"));
+        text.push_str(&attempts(&found.rungs, stream));
+    }
 
     text.push_str(&head("Layers of the native walls"));
     let mut layers = TextTable::indented(2);
@@ -105,7 +113,8 @@ fn page(found: &DoctorFindings, stream: TerminalStream) -> String {
 fn isolation_levels(rungs: &[IsolationLevelRow], stream: TerminalStream) -> String {
     let mut table = TextTable::indented(2);
     for rung in rungs {
-        let answer = rung.level.map_or("no".to_owned(), |level| format!("yes, level {level}"));
+        let without = if rung.untried { "perhaps" } else { "no" };
+        let answer = rung.level.map_or(without.to_owned(), |level| format!("yes, level {level}"));
         table.row([rung.name, &answer, &rung.note]);
     }
     let mut text = table.render(stream);
@@ -113,15 +122,43 @@ fn isolation_levels(rungs: &[IsolationLevelRow], stream: TerminalStream) -> Stri
         if let Some(remedy) = &rung.remedy {
             text.push_str(&format!("  to get {}: {}\n", rung.name, visible(remedy)));
         }
+        if !rung.open.is_empty() {
+            text.push_str(&format!("  {} leaves open: {}\n", rung.name, rung.open.join("; ")));
+        }
     }
     text
+}
+
+/// What got through is named one by one; what did not is counted.
+fn attempts(rungs: &[IsolationLevelRow], stream: TerminalStream) -> String {
+    let mut table = TextTable::indented(2);
+    for rung in rungs.iter().filter(|rung| !rung.attempts.is_empty()) {
+        let through: Vec<_> = rung.attempts.iter().filter(|attempt| !attempt.held).collect();
+        let held = rung.attempts.len() - through.len();
+        let named: Vec<_> = through.iter().map(|attempt| attempt.means).collect();
+        let open = if named.is_empty() { "nothing got through".to_owned() } else { named.join("; ") };
+        table.row([rung.name, &format!("{held} of {} held", rung.attempts.len()), &open]);
+    }
+    table.render(stream)
 }
 
 fn as_json(found: &DoctorFindings) -> String {
     let rungs: Vec<_> = found
         .rungs
         .iter()
-        .map(|r| json!({ "name": r.name, "level": r.level, "note": r.note, "remedy": r.remedy }))
+        .map(|r| {
+            let attempts: Vec<_> =
+                r.attempts.iter().map(|a| json!({ "id": a.id, "held": a.held, "means": a.means })).collect();
+            json!({
+                "name": r.name,
+                "level": r.level,
+                "tried": !r.untried,
+                "note": r.note,
+                "remedy": r.remedy,
+                "open": r.open,
+                "attempts": attempts,
+            })
+        })
         .collect();
     let held = found.held.as_ref().map(|held| {
         json!({

@@ -10,8 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::session::variable;
 
-/// How such a process calls itself.
-const NAME: &str = "podman pause\n";
+/// How such a process calls itself: podman's own, or the one it leaves that to where it is installed.
+const NAMES: [&str; 2] = ["podman pause\n", "catatonit\n"];
+/// What the latter is started with for this; with anything else it is the first process of somebody's container.
+const PAUSE: &[u8] = b"-P";
 
 /// The ones that were there before.
 pub(super) struct PodmanPauses(BTreeSet<i32>);
@@ -35,7 +37,11 @@ fn of_this_user() -> BTreeSet<i32> {
     let home = [b"HOME=", variable("HOME").unwrap_or_default().as_bytes()].concat();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
-        .filter(|entry| fs::read_to_string(entry.path().join("comm")).is_ok_and(|name| name == NAME))
+        .filter(|entry| {
+            let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+            let asked = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            name == NAMES[0] || (name == NAMES[1] && asked.split(|b| *b == 0).any(|word| word == PAUSE))
+        })
         .filter(|entry| entry.metadata().is_ok_and(|meta| meta.uid() == me))
         // Podman keeps one per home: those of another home are not our doing.
         .filter(|entry| {

@@ -103,3 +103,21 @@ proptest! {
         }
     }
 }
+
+/// What a client says first is somebody else's bytes; how far it has come does not change what was read.
+#[test]
+fn fuzz_tls_hello() {
+    let words = &["\u{16}\u{3}\u{1}", "\0\0", "\u{1}\0", "example.org", "\u{3}\u{3}"];
+    holon_testkit::fuzz::fuzz(env!("CARGO_MANIFEST_DIR"), "tls_hello", words, |bytes| {
+        let whole = ClientHello::read(bytes);
+        for end in [bytes.len() / 3, bytes.len() / 2] {
+            if let HelloProgress::Whole(early) = ClientHello::read(&bytes[..end]) {
+                assert_eq!(
+                    format!("{early:?}"),
+                    format!("{whole:?}").replacen("Whole(", "", 1).trim_end_matches(')')
+                );
+            }
+        }
+        format!("{whole:?}").chars().filter(char::is_ascii_alphabetic).take(80).collect()
+    });
+}

@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::super::wire::{self, InitMessage, TERMINATE};
+use super::broker::MetadataBroker;
 use super::{BareCommand, descendants};
 
 /// How long a daemon's client may take to end what it started, in all and between two attempts.
@@ -17,12 +18,18 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Returns when the command, and everything that belongs to it, is gone.
-pub(super) fn until_the_end(socket: &UnixStream, children: BorrowedFd<'_>, pid: i32, bare: &BareCommand) {
+pub(super) fn until_the_end(
+    socket: &UnixStream,
+    children: BorrowedFd<'_>,
+    pid: i32,
+    bare: &BareCommand,
+    broker: Option<&MetadataBroker>,
+) {
     let Some(payload) = Pid::from_raw(pid) else { return };
     let mut ending = None;
     while ending.is_none() {
         ending = reap(payload);
-        if ending.is_none() && !listen(socket, children, bare) {
+        if ending.is_none() && !listen(socket, children, bare, broker) {
             break;
         }
     }
@@ -64,12 +71,23 @@ fn reap(payload: Pid) -> Option<WaitStatus> {
 }
 
 /// Waits for a word from the host or the end of a child; false when the host wants an end or is gone.
-fn listen(mut socket: &UnixStream, children: BorrowedFd<'_>, bare: &BareCommand) -> bool {
-    let mut fds = [PollFd::new(socket, PollFlags::IN), PollFd::new(&children, PollFlags::IN)];
+fn listen(
+    mut socket: &UnixStream,
+    children: BorrowedFd<'_>,
+    bare: &BareCommand,
+    broker: Option<&MetadataBroker>,
+) -> bool {
+    let mut fds = vec![PollFd::new(socket, PollFlags::IN), PollFd::new(&children, PollFlags::IN)];
+    fds.extend(broker.map(|broker| PollFd::new(broker, PollFlags::IN)));
     if poll(&mut fds, None).is_err() {
         return true;
     }
     let (spoken, ended) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+    if let (Some(broker), Some(asked)) = (broker, fds.get(2))
+        && asked.revents().contains(PollFlags::IN)
+    {
+        broker.answer_one();
+    }
     if ended {
         let _ = rustix::io::read(children, &mut [0; 512]);
     }

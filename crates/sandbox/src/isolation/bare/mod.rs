@@ -9,6 +9,7 @@
 //! forks; because it dies with the socket, a killed host takes its payload along.
 
 mod attend;
+mod broker;
 mod descendants;
 mod filter;
 mod rules;
@@ -28,12 +29,15 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::Cgroup;
 use super::enforcement::SandboxEnforcement;
+use super::identity::is_kernel_root;
 use super::job::{PayloadLimits, PayloadStreams, SandboxJob};
 use super::step::{LaunchRefusal, LaunchStep};
 use super::wire::{self, InitMessage};
 use super::{confine, sys};
 use crate::mount;
+use broker::MetadataBroker;
 
+pub(crate) use filter::MetadataPolicy;
 pub(crate) use rules::LandlockReach;
 
 /// The number of the first descriptor of [`BareCommand::handed`]; the others follow.
@@ -72,6 +76,9 @@ pub(crate) struct BareCommand {
     pub to_terminate: Vec<String>,
     /// Commands that end what is no descendant of ours, such as a container.
     pub at_end: Vec<Vec<String>>,
+    /// A folder that goes when everything is over: a host that was killed cannot remove it any more.
+    #[serde(with = "mount::optional_path", default)]
+    pub to_remove: Option<PathBuf>,
 }
 
 impl BareCommand {
@@ -97,8 +104,8 @@ pub(crate) struct SelfConfinement {
     pub reach: LandlockReach,
     /// Whether internet sockets may be made.
     pub internet: bool,
-    /// Refuse every change of modes, owners, times and attributes: Landlock does not know these.
-    pub freeze_metadata: bool,
+    /// What becomes of changes of modes, owners, times and attributes: Landlock does not know these.
+    pub metadata: MetadataPolicy,
 }
 
 /// What lies behind a handed descriptor.
@@ -120,11 +127,20 @@ pub(super) fn run(socket: &UnixStream, bare: &BareCommand, groups: &Cgroup) -> R
     }
     let handed = open_handed(&bare.handed)?;
     let children = sys::child_events().map_err(told)?;
-    match sys::fork() {
-        Ok(sys::ForkSide::Child) => payload(socket, bare, &handed, groups),
+    let (asks, answers) = UnixStream::pair().map_err(told)?;
+    // SAFETY: nothing in the launcher starts a thread.
+    match unsafe { sys::fork() } {
+        Ok(sys::ForkSide::Child) => {
+            drop(answers);
+            payload(socket, bare, &handed, groups, asks)
+        }
         Ok(sys::ForkSide::Parent(pid)) => {
-            drop(handed);
-            attend::until_the_end(socket, children.as_fd(), pid, bare);
+            drop((handed, asks));
+            let broker = MetadataBroker::of(bare, &answers);
+            attend::until_the_end(socket, children.as_fd(), pid, bare, broker.as_ref());
+            if let Some(folder) = &bare.to_remove {
+                let _ = std::fs::remove_dir_all(folder);
+            }
             Ok(())
         }
         Err(e) => Err(LaunchRefusal::new(LaunchStep::Exec, e, "fork")),
@@ -157,8 +173,14 @@ fn open_handed(handed: &[HandedDescriptor]) -> Result<Vec<OwnedFd>, LaunchRefusa
 }
 
 /// In the new process: confines itself, says so, becomes the command.
-fn payload(socket: &UnixStream, bare: &BareCommand, handed: &[OwnedFd], groups: &Cgroup) -> ! {
-    let held = match confine_self(bare, handed, groups) {
+fn payload(
+    socket: &UnixStream,
+    bare: &BareCommand,
+    handed: &[OwnedFd],
+    groups: &Cgroup,
+    broker: UnixStream,
+) -> ! {
+    let held = match confine_self(bare, handed, groups, broker) {
         Ok(held) => held,
         Err(refusal) => {
             let _ = wire::send(socket, &InitMessage::Refused(refusal));
@@ -192,6 +214,7 @@ fn confine_self(
     bare: &BareCommand,
     handed: &[OwnedFd],
     groups: &Cgroup,
+    broker: UnixStream,
 ) -> Result<SandboxEnforcement, LaunchRefusal> {
     let _ = rustix::process::setsid();
     let mut held = SandboxEnforcement { memory: groups.memory.clone(), ..SandboxEnforcement::default() };
@@ -211,7 +234,7 @@ fn confine_self(
     if let Some((uid, gid)) = other_user {
         become_user(uid, gid, bare.confined.is_some())?;
     }
-    held.unprivileged_payload = !rustix::process::geteuid().is_root();
+    held.unprivileged_payload = !is_kernel_root(rustix::process::geteuid().as_raw());
     for fd in handed {
         rustix::io::fcntl_setfd(fd, FdFlags::empty())
             .map_err(|e| LaunchRefusal::new(LaunchStep::Job, e, "descriptors"))?;
@@ -220,7 +243,7 @@ fn confine_self(
         held.landlock = Some(rules::apply(&confined.reach, confined.internet)?);
         held.capabilities_dropped = drop_capabilities()?;
         held.no_new_privs = true;
-        filter::load(confined.internet, confined.freeze_metadata)?;
+        filter::load(confined.internet, confined.metadata, &broker)?;
         confine::seccomp()?;
         held.seccomp = true;
     }
