@@ -245,9 +245,11 @@ function Rows({ session, onBuild, onGoOn, onAgain, versionsOf, onVersion, row }:
     const said = session.snapshot().view.entries.findLast((entry) => entry.kind === "said");
     if (said) void onAgain(said, said.text).catch(() => undefined);
   }, [session, onAgain]);
+  // While an answer comes it changes with every piece, and its key does not.
+  const lastAnswer = view.entries.findLast((entry) => entry.kind === "answer")?.key;
   const render = useCallback(
-    (entry: Entry) => <EntryRow entry={entry} scope={session.id} turnState={states.get(entry.turn)} busy={busy} latest={entry.turn === view.turn && outgoing === null} onAnswer={answer} onBuild={build} onGoOn={goOn} onAgain={onAgain} onRegenerate={regenerate} versionsOf={versionsOf} onVersion={onVersion} found={entry.key === row} />,
-    [session, states, busy, outgoing, view.turn, answer, build, goOn, onAgain, regenerate, versionsOf, onVersion, row],
+    (entry: Entry) => <EntryRow entry={entry} scope={session.id} turnState={states.get(entry.turn)} busy={busy} latest={entry.turn === view.turn && outgoing === null} onAnswer={answer} onBuild={build} onGoOn={goOn} onAgain={onAgain} onRegenerate={entry.key === lastAnswer ? regenerate : null} versionsOf={versionsOf} onVersion={onVersion} found={entry.key === row} />,
+    [session, states, busy, outgoing, view.turn, answer, build, goOn, onAgain, regenerate, lastAnswer, versionsOf, onVersion, row],
   );
   if (!loaded && view.entries.length === 0 && outgoing === null) return <p className="loading">{t("loading")}</p>;
   const last = view.entries.at(-1);

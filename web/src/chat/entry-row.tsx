@@ -31,7 +31,7 @@ interface Props {
   /** Says a message again, in these words, in a branch of its own. */
   onAgain: (said: Said, text: string) => Promise<void>;
   /** The same for the message that the last answer is about. */
-  onRegenerate: () => void;
+  onRegenerate: (() => void) | null;
   versionsOf: (turn: number) => Version[];
   onVersion: (thread: string) => void;
   /** It was found, and is the one to look at. */
@@ -65,7 +65,7 @@ export const EntryRow = memo(function EntryRow({ entry, scope, turnState, busy, 
             {!entry.live && (
               <div className="answer-acts">
                 <CopyButton text={() => entry.text} label={t("answer.copy")} />
-                {latest && !busy && (
+                {onRegenerate !== null && latest && !busy && (
                   <button type="button" className="plain copy" aria-label={t("answer.again")} title={t("answer.again")} onClick={onRegenerate}>
                     <Icon name="again" size={16} />
                   </button>
