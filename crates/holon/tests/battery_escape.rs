@@ -60,21 +60,32 @@ fn every_probe_works_in_the_open() {
 
 #[test]
 fn inv_01_inv_02_nothing_escapes_from_execute() {
-    for_each_identity(HOLON, |env| probe(env, "execute"));
+    for_each_identity(HOLON, |env| probe(env, "execute", "native"));
 }
 
 #[test]
 fn inv_01_inv_02_nothing_escapes_from_plan() {
-    for_each_identity(HOLON, |env| probe(env, "plan"));
+    for_each_identity(HOLON, |env| probe(env, "plan", "native"));
 }
 
 #[test]
 fn inv_01_inv_02_nothing_escapes_from_a_write_scope() {
-    for_each_identity(HOLON, |env| probe(env, "architect"));
+    for_each_identity(HOLON, |env| probe(env, "architect", "native"));
+}
+
+/// What bubblewrap leaves open of all that is tried, as docs/sandbox.md says: a program's own memory, and endless terminals.
+const OPEN_BEHIND_BUBBLEWRAP: &[&str] = &["proc-self-mem", "tty-flood"];
+
+/// Bubblewrap does not start for root, whose folders are closed to the payload.
+#[test]
+fn inv_01_inv_02_nothing_escapes_from_bubblewrap() {
+    for mode in ["execute", "plan"] {
+        probe(&TestEnv::as_ordinary(HOLON), mode, "bubblewrap");
+    }
 }
 
 /// All probes of a mode in one run, then a look at the host.
-fn probe(env: &TestEnv, mode: &str) {
+fn probe(env: &TestEnv, mode: &str, sandbox: &str) {
     let world = EscapeWorld::new(env);
     let before = world.before();
     let script = format!(
@@ -83,13 +94,14 @@ fn probe(env: &TestEnv, mode: &str) {
          printf '{}' > /holon/output/plan.md\n",
         PLAN.replace('\n', "\\n")
     );
-    let (output, out) = world.run(&format!("probes-{mode}"), mode, &script, &["--verify", "full"]);
+    let name = format!("probes-{mode}-{sandbox}");
+    let (output, out) = world.run(&name, mode, &script, &["--verify", "full", "--sandbox", sandbox]);
     let manifest = output.manifest(&out);
     assert_eq!(manifest["status"], "completed", "{output}");
     assert_eq!(manifest["breaches"].as_array().map_or(0, Vec::len), 0, "{manifest:#}");
     let rows = rows(&out.join("probes.jsonl"));
     println!(
-        "escape battery ({}, {mode}): {} probes, {} blocked, {} informational, {} escapes",
+        "escape battery ({}, {mode}, {sandbox}): {} probes, {} blocked, {} informational, {} escapes",
         env.identity().name(),
         rows.len(),
         with(&rows, "blocked").len(),
@@ -99,8 +111,15 @@ fn probe(env: &TestEnv, mode: &str) {
     for row in with(&rows, "informational") {
         println!("  {}: {}", row.id, row.result);
     }
+    let (known, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| {
+        let open = row.verdict == "escape" && OPEN_BEHIND_BUBBLEWRAP.contains(&row.id.as_str());
+        // Nothing of the first process is there to be asked for.
+        let hidden = row.verdict == "unexpected" && row.id.contains("-init") && row.result == "ENOENT";
+        sandbox == "bubblewrap" && (open || hidden)
+    });
+    let rows_and_known = rows.len() + known.len();
     assert_all(&rows, &["blocked", "informational"], "not blocked, or blocked for the wrong reason");
-    assert!(rows.len() >= FEWEST_PROBES, "only {} probes ran", rows.len());
+    assert!(rows_and_known >= FEWEST_PROBES, "only {rows_and_known} probes ran");
     world.assert_untouched(&before);
     world.assert_secret_kept(&output, &out);
     // What the host does later with what the agent left must not run any of it either.

@@ -21,6 +21,8 @@ use crate::isolation::{
 };
 use crate::mount::{Mount, MountSource};
 
+/// Where load is told, and watched by whoever writes there; native walls have Landlock against that.
+const PRESSURE: &str = "pressure";
 const STATUS_FILE: &str = "status";
 /// Places of the descriptors that every start hands over; generated files follow.
 const FILTER: i32 = FIRST_HANDED;
@@ -169,7 +171,7 @@ fn options(job: &SandboxJob) -> Result<(Vec<OsString>, Vec<Vec<u8>>), LaunchRefu
             made.place("--ro-bind", &place, &place);
         }
     }
-    for name in PROC_HIDDEN {
+    for name in PROC_HIDDEN.iter().chain(&[PRESSURE]) {
         let place = Path::new("/proc").join(name);
         match place.symlink_metadata() {
             Ok(meta) if meta.is_dir() => made.empty_folder(&place),

@@ -159,7 +159,7 @@ fn container(launcher: Launcher, probe: bool) -> IsolationLevelRow {
     if !probe && let Some(engine) = engines.first() {
         let note =
             format!("{} is there and was not tried: `holon doctor --probe` tries it", engine.display());
-        return IsolationLevelRow { untried: true, note, ..row };
+        return IsolationLevelRow { untried: true, note: one_line(&note, 300), ..row };
     }
     let pauses = PodmanPauses::note();
     let tried = OciSandbox::detect(&text, None, launcher);
