@@ -14,6 +14,7 @@ pub mod holon_folders;
 pub mod insertions;
 mod model;
 pub mod modes;
+mod network_credentials;
 pub mod person_terminal;
 pub mod plan;
 mod process_end;

@@ -2,7 +2,6 @@
 
 use crate::client_set_hosts::SetHosts;
 use crate::permit::{HostRule, HostTarget};
-use crate::record::NetworkSummary;
 
 /// What a command needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,13 +13,17 @@ pub struct LearntPermits {
 }
 
 impl LearntPermits {
-    /// Sums up a recorded run; a host of a set is covered by the name of the set.
-    pub fn of(summary: &NetworkSummary, sets: &[SetHosts]) -> Self {
-        let (mut named, mut hosts, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-        for (target, traffic) in &summary.hosts {
+    /// Sums up a recorded run: each host and port, whether it was reached, and the last refusal. A host of a set is covered by
+    /// the name of the set.
+    pub fn of<'a>(
+        hosts: impl IntoIterator<Item = (&'a str, bool, Option<&'a str>)>,
+        sets: &[SetHosts],
+    ) -> Self {
+        let (mut named, mut hosts_alone, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+        for (target, reached, refusal) in hosts {
+            refused.extend(refusal.map(str::to_owned));
             let Ok(target) = HostTarget::parse(target, None) else { continue };
-            if traffic.allowed == 0 {
-                refused.extend(traffic.refusal.clone());
+            if !reached {
                 continue;
             }
             let covers = |set: &&SetHosts| {
@@ -29,14 +32,14 @@ impl LearntPermits {
             };
             let (list, permit) = match sets.iter().find(covers) {
                 Some(set) => (&mut named, set.set.to_string()),
-                None => (&mut hosts, HostRule::narrowest(&target).to_string()),
+                None => (&mut hosts_alone, HostRule::narrowest(&target).to_string()),
             };
             if !list.contains(&permit) {
                 list.push(permit);
             }
         }
         named.sort();
-        named.extend(hosts);
+        named.extend(hosts_alone);
         Self { permits: named, refused }
     }
 
@@ -54,9 +57,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::client_set_hosts::{ClientQueries, ClientQueryError};
+    use crate::client_set_hosts::{ClientQueries, ClientQueryError, IndexAnswer};
     use crate::permit::ClientSet;
-    use crate::record::{ConnectionManner, NetworkEvent, RefusalReason};
 
     struct OneRegistry;
 
@@ -73,6 +75,10 @@ mod tests {
             Vec::new()
         }
 
+        fn fetch(&self, _: &str, _: &str) -> Result<IndexAnswer, ClientQueryError> {
+            Err(ClientQueryError::Missing { program: "index".into() })
+        }
+
         fn variable(&self, _: &str) -> Option<String> {
             None
         }
@@ -80,22 +86,16 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_what_to_permit() {
-        let mut summary = NetworkSummary::default();
-        for target in ["npm.test:443", "files.test:443", "files.test:80", "odd.test:8080"] {
-            let manner = ConnectionManner::Tunnel;
-            summary.add(&NetworkEvent::Allowed {
-                connection: 1,
-                target: target.into(),
-                address: None,
-                manner,
-                set: None,
-            });
-        }
-        let message = "10.0.0.1:80 is not permitted".to_owned();
-        let reason = RefusalReason::Port;
-        summary.add(&NetworkEvent::Refused { target: "10.0.0.1:80".into(), reason, message, flag: None });
+        let message = "10.0.0.1:80 is not permitted";
+        let hosts = [
+            ("npm.test:443", true, None),
+            ("files.test:443", true, None),
+            ("files.test:80", true, None),
+            ("odd.test:8080", true, None),
+            ("10.0.0.1:80", false, Some(message)),
+        ];
         let sets = [SetHosts::work_out(&ClientSet::Npm, &OneRegistry, Path::new("/"))];
-        let learnt = LearntPermits::of(&summary, &sets);
+        let learnt = LearntPermits::of(hosts, &sets);
         assert_eq!(learnt.permits, ["npm", "files.test", "odd.test:8080"]);
         assert_eq!(learnt.flags(), "--allow-net npm --allow-net files.test --allow-net odd.test:8080");
         assert_eq!(learnt.refused, ["10.0.0.1:80 is not permitted"]);

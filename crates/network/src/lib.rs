@@ -9,6 +9,7 @@ mod arrival;
 mod client_set_hosts;
 mod client_settings;
 mod credential;
+mod git_request;
 mod learn;
 mod outside;
 mod permit;
@@ -18,14 +19,16 @@ mod tls;
 
 pub use address::AddressKind;
 pub use arrival::{ArrivalRules, DeniedPackage, PackageArrival, PackageVersion, recognise};
-pub use client_set_hosts::{ClientQueries, ClientQueryError, SetHost, SetHosts, SystemQueries};
-pub use client_settings::{ClientSettings, SettingsFile, SettingsPlaces};
+pub use client_set_hosts::{
+    ClientQueries, ClientQueryError, IndexAnswer, SetHost, SetHostPart, SetHosts, SystemQueries,
+};
+pub use client_settings::{ClientSettings, RegistrySettings, SettingsFile, SettingsPlaces};
 pub use credential::{CredentialError, CredentialForm, HostCredential};
 pub use learn::LearntPermits;
 pub use outside::{CompanyProxies, CompanyProxyError, Outside, OutsideFuture, SystemOutside};
 pub use permit::{
     ClientSet, HostName, HostPattern, HostRule, HostTarget, PackageFamily, Permit, PermitAccess, PermitBook,
-    PermitError, PermitRefusal, PermitRule, PermitSource, RemoteName, TargetHost,
+    PermitError, PermitRefusal, PermitRule, PermitSource, RemoteName, RepositoryPath, TargetHost,
 };
 pub use proxy::{NetworkLimits, NetworkProxy, NetworkProxyError, NetworkSettings};
 pub use record::{ConnectionManner, HostTraffic, NetworkEvent, NetworkSummary, NetworkWatch, RefusalReason};

@@ -108,9 +108,15 @@ pub struct RunPlan {
     /// What may be reached besides the model.
     #[serde(default)]
     pub permits: Vec<PlannedPermit>,
+    /// Whether every name may be reached as well, to find out what permits are needed.
+    #[serde(default)]
+    pub learning: bool,
     /// What may not come in by them.
     #[serde(default)]
     pub arrivals: PlannedArrivals,
+    /// Hosts among these for which the user's configuration has a credential, which is put on requests outside.
+    #[serde(default)]
+    pub credentials: Vec<String>,
     /// Wanted walls.
     pub sandbox: SandboxChoice,
     /// Whether no walls at all are acceptable.

@@ -63,9 +63,9 @@ use holon_agent::{PersonPrompt, SupervisionSession};
 use holon_core::event::EventBody;
 use holon_core::ids::RunId;
 use holon_core::manifest::{Manifest, PhaseTiming, RunPhase, VerificationState};
-use holon_core::redact::Redactor;
 use holon_git::Git;
 use holon_model::{Cassette, ModelCancel, Provider, SharedBudget};
+use holon_network::HostCredential;
 use holon_sandbox::isolation::Launcher;
 use holon_telemetry::{Observer, RunTraceLog};
 
@@ -76,6 +76,7 @@ use crate::error::HostError;
 use crate::executor::RunContext;
 use crate::holon_folders::HolonFolders;
 use crate::model::ModelSession;
+use crate::network_credentials;
 use crate::person_terminal::PersonTerminal;
 use crate::plan::{PlannedCassette, PlannedWork, RunPlan};
 use crate::record::{RunEventWriter, now};
@@ -166,6 +167,8 @@ impl Host {
         let resumed = plan.goes_on.as_ref().map(ResumedRun::of).transpose()?;
         let with_values = |server| servers::with_values(server, &self.configuration);
         let servers = plan.servers.iter().map(with_values).collect::<Result<_, _>>()?;
+        let credentials =
+            network_credentials::values(&plan.credentials, &self.configuration, &plan.workspace, &*self.env)?;
         // What there is to hide is a matter of the workspace as it is when the run begins.
         let mut hide = hidden(&plan.profile, &plan.workspace)?;
         hide.extend(plan.hide.iter().cloned());
@@ -184,7 +187,7 @@ impl Host {
         };
         let resolved = began.elapsed();
         let folder = RunFolder::create(store.folder(), &record)?;
-        let redactor = Redactor::new(self.secrets.iter().map(|(name, value)| (name, value)));
+        let redactor = network_credentials::redactor(&self.secrets, &credentials);
         plan.save(&folder, &redactor)?;
         let events = RunEventWriter::create(
             record.id.clone(),
@@ -207,6 +210,7 @@ impl Host {
             shared,
             cassette,
             servers,
+            credentials,
             hide,
             record,
             folder,
@@ -244,6 +248,8 @@ pub(crate) struct ActiveRun<'a> {
     cassette: Option<Cassette>,
     /// The tool servers, with the values of their variables.
     servers: Vec<McpServerConfig>,
+    /// What is put on requests for permitted hosts, outside.
+    credentials: Vec<HostCredential>,
     /// Paths of the workspace the agent must not see.
     hide: Vec<PathBuf>,
     record: RunRecord,

@@ -21,6 +21,7 @@ use holon_sandbox::mount::Mount;
 
 use super::ActiveRun;
 use crate::error::HostError;
+use crate::plan::PlannedPermit;
 
 /// Where clients find their certificates and settings inside.
 const INSIDE: &str = "/holon/network";
@@ -63,7 +64,9 @@ impl ActiveRun<'_> {
         let variable = |name: &str| (self.host.env)(name)?.into_string().ok();
         let proxies = CompanyProxies::from_environment(variable).map_err(|e| cannot(e.to_string()))?;
         let places = SettingsPlaces { folder: INSIDE.into(), home: HOME.into(), direct: Vec::new() };
-        let told = ClientSettings::new(PROXY_PORT, &places, &authority, &machine_bundle());
+        let registries: Vec<_> =
+            self.plan.permits.iter().filter_map(PlannedPermit::registry_settings).collect();
+        let told = ClientSettings::new(PROXY_PORT, &places, &authority, &machine_bundle(), &registries);
         let folder = self.folder.layers().join("network");
         fs::create_dir(&folder).map_err(HostError::io("create", &folder))?;
         readable(&folder, 0o755)?;
@@ -118,6 +121,8 @@ impl ActiveRun<'_> {
             );
             settings.book = PermitBook::new(permitted.permits.iter().cloned());
             settings.arrivals = permitted.arrivals.clone();
+            settings.learning = self.plan.learning;
+            settings.credentials = self.credentials.clone();
             settings.proxies = permitted.proxies.clone();
             settings.watch = Some(Arc::new(move |event: &NetworkEvent| drop(sender.send(event.clone()))));
             let proxy = NetworkProxy::start(listener, settings)
@@ -170,7 +175,7 @@ fn told(event: NetworkEvent) -> Option<EventBody> {
         NetworkEvent::Refused { target, message, flag, .. } => {
             Some(EventBody::NetworkRefused { target, message, flag })
         }
-        NetworkEvent::Finished { .. } | NetworkEvent::Arrived { .. } | NetworkEvent::Led { .. } => None,
+        NetworkEvent::Finished { .. } | NetworkEvent::Arrived { .. } => None,
     }
 }
 

@@ -6,7 +6,7 @@ use holon_core::config::{ConfigSource, ResolvedConfig};
 use holon_core::mode::{ModeSource, NetworkReach, Profile, ValueOrigin};
 use holon_network::{
     ArrivalRules, ClientQueries, ClientSet, DeniedPackage, HostPattern, HostRule, HostTarget, Permit,
-    PermitError, PermitRule, SetHosts, TargetHost,
+    PermitError, PermitRule, RegistrySettings, RepositoryPath, SetHostPart, SetHosts, TargetHost,
 };
 use holon_sandbox::fallback::SandboxChoice;
 
@@ -54,11 +54,11 @@ pub(super) fn grant(profile: &mut Profile, sources: &GrantSources<'_>) -> Result
         if granted.permits.iter().any(|known| known.rule == rule.to_string()) {
             continue;
         }
-        let hosts = match &rule {
-            PermitRule::Host(_) => Vec::new(),
-            PermitRule::Set(set) => hosts_of(set, sources, &mut granted.warnings),
-        };
-        granted.permits.push(PlannedPermit { rule: rule.to_string(), granted_by, hosts });
+        let mut permit = PlannedPermit { rule: rule.to_string(), granted_by, ..PlannedPermit::default() };
+        if let PermitRule::Set(set) = &rule {
+            fill(&mut permit, set, sources, &mut granted.warnings);
+        }
+        granted.permits.push(permit);
     }
     if let Some(first) = granted.permits.first() {
         let origin = match first.granted_by.strip_prefix("flag ") {
@@ -129,24 +129,31 @@ fn parsed(text: &str, place: &str) -> Result<PermitRule, HostError> {
     })
 }
 
-/// The hosts the user has configured a client for; what only the project names is told.
-fn hosts_of(set: &ClientSet, sources: &GrantSources<'_>, warnings: &mut Vec<String>) -> Vec<String> {
+/// Writes down what a client stands for; what only the project names is told.
+fn fill(permit: &mut PlannedPermit, set: &ClientSet, sources: &GrantSources<'_>, warnings: &mut Vec<String>) {
     let found = SetHosts::work_out(set, sources.queries, sources.workspace);
-    let own: Vec<String> =
-        found.hosts.iter().filter(|host| !host.by_project).map(|host| host.rule.to_string()).collect();
-    if own.is_empty() {
+    for host in found.hosts.iter().filter(|host| !host.by_project) {
+        let list = if host.part == SetHostPart::Files { &mut permit.file_hosts } else { &mut permit.hosts };
+        list.push(host.planned());
+    }
+    let (known, notes) = (!permit.hosts.is_empty(), &found.notes);
+    if !known {
         warnings.push(format!(
             "{set} is configured for no host that is known here, so nothing is permitted by its name (`holon network show {set}`)"
         ));
-        warnings.extend(found.notes.iter().map(|note| format!("{set}: {note}")));
     }
-    for host in found.hosts.iter().filter(|host| host.by_project && !own.contains(&host.rule.to_string())) {
+    // Where files are matters to everybody who installs something.
+    let tell = |note: &&String| !known || note.starts_with("where its files are");
+    warnings.extend(notes.iter().filter(tell).map(|note| format!("{set}: {note}")));
+    for host in
+        found.hosts.iter().filter(|host| host.by_project && !permit.hosts.contains(&host.rule.to_string()))
+    {
         warnings.push(format!(
             "the project's {} names {} for {set}, which is not permitted by that; --allow-net {} permits it",
             host.said_by, host.rule, host.rule
         ));
     }
-    own
+    permit.settings = found.settings;
 }
 
 /// What is asked for and not permitted, with the flag that would.
@@ -208,18 +215,42 @@ impl PlannedPermit {
         match PermitRule::parse(&self.rule).map_err(wrong)? {
             PermitRule::Host(rule) => Ok(vec![Permit::named(rule)]),
             PermitRule::Set(set) => {
-                let one = |text: &String| {
-                    let target = HostTarget::parse(text, None)?;
-                    let pattern = match target.host {
-                        TargetHost::Name(name) => HostPattern::Name(name),
-                        TargetHost::Address(address) => HostPattern::Address(address),
-                    };
-                    Ok(Permit::configured(HostRule { pattern, port: Some(target.port) }, set.clone()))
+                let configured = |text: &String| match (&set, text.split_once('/')) {
+                    (ClientSet::Git(_), Some((host, path))) => {
+                        let odd = || PermitError::WholeUrl { text: text.clone(), host: host.to_owned() };
+                        let path = RepositoryPath::parse(&format!("/{path}")).ok_or_else(odd)?;
+                        Ok(Permit::repository(exactly(host)?, path, set.clone()))
+                    }
+                    // A remote without a path is from a plan that knew no better.
+                    (ClientSet::Git(_), None) => {
+                        Err(PermitError::WholeUrl { text: text.clone(), host: text.clone() })
+                    }
+                    _ => Ok(Permit::configured(exactly(text)?, set.clone())),
                 };
-                self.hosts.iter().map(one).collect::<Result<_, PermitError>>().map_err(wrong)
+                let files = |text: &String| Ok(Permit::files(exactly(text)?, set.clone()));
+                let all = self.hosts.iter().map(configured).chain(self.file_hosts.iter().map(files));
+                all.collect::<Result<_, PermitError>>().map_err(wrong)
             }
         }
     }
+
+    /// What the client is told inside.
+    pub(super) fn registry_settings(&self) -> Option<RegistrySettings> {
+        match PermitRule::parse(&self.rule) {
+            Ok(PermitRule::Set(set)) => Some(RegistrySettings { set, values: self.settings.clone() }),
+            _ => None,
+        }
+    }
+}
+
+/// A host and its port.
+fn exactly(text: &str) -> Result<HostRule, PermitError> {
+    let target = HostTarget::parse(text, None)?;
+    let pattern = match target.host {
+        TargetHost::Name(name) => HostPattern::Name(name),
+        TargetHost::Address(address) => HostPattern::Address(address),
+    };
+    Ok(HostRule { pattern, port: Some(target.port) })
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use crate::effect;
 use crate::error::HostError;
 use crate::model::ModelRules;
 use crate::modes;
+use crate::network_credentials;
 use crate::plan::{
     BreakerLimits, DayLimits, PLAN_VERSION, PlannedCassette, PlannedPermit, PlannedValue, PlannedWork,
     RunPlan,
@@ -115,6 +116,12 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
         },
     )?;
     warnings.extend(granted.warnings);
+    let mut permits = Vec::new();
+    for planned in &granted.permits {
+        permits.extend(planned.permits()?);
+    }
+    let credentials = network_credentials::wanted(&configuration, &permits)?;
+    warnings.extend(credentials.warnings);
     // Logs that the user wants in the workspace grow while agents look at it.
     let logs = configured.text("artifacts.logs_dir");
     let out = request.out.as_deref().map(|out| checked_out(out, &workspace)).transpose()?;
@@ -175,7 +182,9 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
         servers: wanted.servers,
         sources: Vec::new(),
         permits: granted.permits,
+        learning: false,
         arrivals: granted.arrivals,
+        credentials: credentials.hosts,
         model: request.model.clone().or_else(|| spec.agent.model.clone()),
         provider: request.provider.clone(),
         replay: request.replay.as_deref().map(PlannedCassette::look).transpose()?,
@@ -475,8 +484,8 @@ fn sources(plan: &RunPlan, request: &RunRequest) -> Vec<PlannedValue> {
 
 /// A permit, for a client with the hosts that it stands for.
 fn permit_row(permit: &PlannedPermit) -> PlannedValue {
-    let hosts =
-        if permit.hosts.is_empty() { String::new() } else { format!(": {}", permit.hosts.join(", ")) };
+    let all: Vec<&str> = permit.hosts.iter().chain(&permit.file_hosts).map(String::as_str).collect();
+    let hosts = if permit.hosts.is_empty() { String::new() } else { format!(": {}", all.join(", ")) };
     row("permit", format!("{}{hosts}", permit.rule), permit.granted_by.clone())
 }
 

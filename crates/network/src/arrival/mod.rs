@@ -1,6 +1,5 @@
 //! What came in: packages known by the addresses they are fetched from, and what is said of them before they may.
 
-mod links;
 mod package;
 mod recognise;
 mod rules;
@@ -8,5 +7,3 @@ mod rules;
 pub use package::{PackageArrival, PackageVersion};
 pub use recognise::recognise;
 pub use rules::{ArrivalRules, DeniedPackage};
-
-pub(crate) use links::LinkScan;

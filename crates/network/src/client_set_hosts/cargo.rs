@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-
+use super::file_hosts;
 use super::queries::ClientQueries;
 use super::set_host::SetHosts;
+
+/// So many registries are asked where their files are.
+const MOST_ASKED: usize = 4;
 
 /// Reads cargo's files and what its cache says of the registries it has used.
 pub(super) fn cargo(queries: &dyn ClientQueries, project: &Path, hosts: &mut SetHosts) {
@@ -15,7 +17,14 @@ pub(super) fn cargo(queries: &dyn ClientQueries, project: &Path, hosts: &mut Set
     for name in ["config.toml", "config"] {
         if let Some(text) = queries.read(&home.join(name)) {
             match urls(&text) {
-                Ok(all) => all.iter().for_each(|url| hosts.add_url(url, &format!("cargo's {name}"))),
+                Ok(all) => {
+                    for url in &all {
+                        hosts.add_url(&url.replace("sparse+", ""), &format!("cargo's {name}"));
+                    }
+                    let sparse: Vec<&String> =
+                        all.iter().filter(|url| url.starts_with("sparse+")).take(MOST_ASKED).collect();
+                    sparse.iter().for_each(|url| file_hosts::of_crate_registry(queries, url, hosts));
+                }
                 Err(()) => hosts.note(format!("cargo's {name} cannot be read: it is no TOML")),
             }
             break;
@@ -30,10 +39,7 @@ pub(super) fn cargo(queries: &dyn ClientQueries, project: &Path, hosts: &mut Set
         {
             hosts.add_url(&format!("https://{host}/"), "cargo's cache");
             let config = queries.read(&indexes.join(&name).join("config.json")).unwrap_or_default();
-            if let Some(url) = serde_json::from_str::<Value>(&config)
-                .ok()
-                .and_then(|value| Some(value.get("dl")?.as_str()?.to_owned()))
-            {
+            if let Some(url) = file_hosts::download(&config) {
                 hosts.add_url(&url, "the index in cargo's cache");
             }
         }
@@ -43,7 +49,7 @@ pub(super) fn cargo(queries: &dyn ClientQueries, project: &Path, hosts: &mut Set
     }
     for name in [".cargo/config.toml", ".cargo/config"] {
         for url in queries.read(&project.join(name)).and_then(|text| urls(&text).ok()).unwrap_or_default() {
-            hosts.ask_url(&url, name);
+            hosts.ask_url(&url.replace("sparse+", ""), name);
         }
     }
 }
@@ -55,9 +61,7 @@ fn urls(text: &str) -> Result<Vec<String>, ()> {
     for (section, keys) in [("registries", &["index"][..]), ("source", &["registry", "git"])] {
         for (_, entry) in table.get(section).and_then(toml::Value::as_table).into_iter().flatten() {
             for key in keys {
-                out.extend(
-                    entry.get(key).and_then(toml::Value::as_str).map(|url| url.replace("sparse+", "")),
-                );
+                out.extend(entry.get(key).and_then(toml::Value::as_str).map(str::to_owned));
             }
         }
     }

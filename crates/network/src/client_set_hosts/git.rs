@@ -21,7 +21,7 @@ pub(super) fn git(queries: &dyn ClientQueries, project: &Path, remote: &RemoteNa
     for url in answer.lines().map(str::trim).filter(|url| !url.is_empty()) {
         let over_http = url.starts_with("https://") || url.starts_with("http://");
         if over_http {
-            hosts.add_url(url, &format!("the remote {name}"));
+            hosts.add_repository(url, &format!("the remote {name}"));
         } else if url.contains("://") || url.contains(':') {
             hosts.note(format!("the remote {name} is not reached over HTTP: a run cannot fetch from it"));
         } else {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::queries::ClientQueries;
-use super::set_host::SetHosts;
+use super::set_host::{SetHosts, without_user};
 
 /// Asks go for its proxies and its database of checksums.
 pub(super) fn go(queries: &dyn ClientQueries, hosts: &mut SetHosts) {
@@ -32,6 +32,18 @@ pub(super) fn go(queries: &dyn ClientQueries, hosts: &mut SetHosts) {
         let name = name.split('+').next().unwrap_or_default();
         let url = words.next().map_or_else(|| format!("https://{name}/"), str::to_owned);
         hosts.add_url(&url, "`go env GOSUMDB`");
+    }
+    let proxies: Vec<String> = text("GOPROXY")
+        .split(',')
+        .map(|one| one.split('|').filter_map(|url| without_user(url.trim())).collect::<Vec<_>>().join("|"))
+        .collect();
+    for (key, value) in [
+        ("GOPROXY", proxies.join(",")),
+        ("GOSUMDB", database.split_whitespace().filter_map(without_user).collect::<Vec<_>>().join(" ")),
+        ("GONOPROXY", text("GONOPROXY")),
+        ("GOPRIVATE", text("GOPRIVATE")),
+    ] {
+        hosts.tell_as_it_is(key, &value);
     }
     let private = text("GOPRIVATE");
     if !private.is_empty() {

@@ -4,6 +4,7 @@
 //! project's own files name is shown, and not permitted.
 
 mod cargo;
+mod file_hosts;
 mod git;
 mod go;
 mod maven;
@@ -14,8 +15,8 @@ mod set_host;
 
 use std::path::Path;
 
-pub use queries::{ClientQueries, ClientQueryError, SystemQueries};
-pub use set_host::{SetHost, SetHosts};
+pub use queries::{ClientQueries, ClientQueryError, IndexAnswer, SystemQueries};
+pub use set_host::{SetHost, SetHostPart, SetHosts};
 
 use crate::permit::ClientSet;
 

@@ -29,10 +29,11 @@ pub(super) fn yarn(queries: &dyn ClientQueries, project: &Path, hosts: &mut SetH
         Err(error) => return hosts.note(error.to_string()),
     };
     if version.trim().starts_with("1.") {
-        one_value(queries, "yarn", &["config", "get", "registry"], hosts);
         if queries.ask("npm", &["--version"]).is_ok() {
             json_config(queries, "npm", &["config", "ls", "--json"], hosts);
         }
+        // Its own word about the registry is the later one.
+        one_value(queries, "yarn", &["config", "get", "registry"], hosts);
     } else {
         one_value(queries, "yarn", &["config", "get", "npmRegistryServer"], hosts);
     }
@@ -51,6 +52,7 @@ fn json_config(queries: &dyn ClientQueries, program: &str, arguments: &[&str], h
     for (key, value) in &all {
         if let (true, Some(url)) = (is_registry(key), value.as_str()) {
             hosts.add_url(url, &format!("`{command}`, {key}"));
+            hosts.tell(key, url);
         }
     }
 }
@@ -58,7 +60,13 @@ fn json_config(queries: &dyn ClientQueries, program: &str, arguments: &[&str], h
 fn one_value(queries: &dyn ClientQueries, program: &str, arguments: &[&str], hosts: &mut SetHosts) {
     let command = format!("`{program} {}`", arguments.join(" "));
     match queries.ask(program, arguments) {
-        Ok(answer) => hosts.add_url(answer.trim().trim_matches('"'), &command),
+        Ok(answer) => {
+            let url = answer.trim().trim_matches('"');
+            hosts.add_url(url, &command);
+            if let (Some(key), true) = (arguments.last(), url.starts_with("http")) {
+                hosts.tell(key, url);
+            }
+        }
         Err(error) => hosts.note(error.to_string()),
     }
 }

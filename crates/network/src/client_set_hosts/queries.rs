@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use holon_http::ClientSettings as HttpSettings;
+
 /// Asks clients and reads their files; bounded in time and size.
 pub trait ClientQueries {
     /// What a program prints. It runs in a folder without a project.
@@ -17,6 +19,9 @@ pub trait ClientQueries {
     /// The names in a folder.
     fn list(&self, folder: &Path) -> Vec<String>;
 
+    /// What an index of the user's says at an address, over the host's own connection; redirections are not followed.
+    fn fetch(&self, url: &str, accept: &str) -> Result<IndexAnswer, ClientQueryError>;
+
     /// A variable of the user's environment.
     fn variable(&self, name: &str) -> Option<String>;
 
@@ -25,6 +30,15 @@ pub trait ClientQueries {
         let named = self.variable(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         named.or_else(|| Some(Path::new(&self.variable("HOME")?).join(folder)))
     }
+}
+
+/// What an index says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexAnswer {
+    /// The form of it, in lower case and without parameters.
+    pub form: String,
+    /// The text.
+    pub text: String,
 }
 
 /// Why a client gave no answer.
@@ -43,6 +57,14 @@ pub enum ClientQueryError {
         program: String,
         /// How long it had.
         seconds: u64,
+    },
+    /// An index was asked and said nothing of use.
+    #[error("{host} could not be asked: {what}")]
+    Index {
+        /// The index.
+        host: String,
+        /// What happened.
+        what: String,
     },
     /// It failed.
     #[error("{program} failed: {said}")]
@@ -69,6 +91,8 @@ impl Default for SystemQueries {
 
 /// No answer and no file is longer.
 const MOST: u64 = 4 * 1024 * 1024;
+/// How long an index may take.
+const ASKING: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
 impl ClientQueries for SystemQueries {
@@ -120,9 +144,51 @@ impl ClientQueries for SystemQueries {
         names
     }
 
+    fn fetch(&self, url: &str, accept: &str) -> Result<IndexAnswer, ClientQueryError> {
+        // On a thread of its own: whoever asks may stand in the middle of other things that wait.
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| fetched(url, accept)).join();
+            asked.unwrap_or_else(|_| Err(of_index(url, "asking failed".to_owned())))
+        })
+    }
+
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }
+}
+
+/// Why an index could not be asked, by its host alone.
+fn of_index(url: &str, what: String) -> ClientQueryError {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+    ClientQueryError::Index { host: host.to_owned(), what }
+}
+
+fn fetched(url: &str, accept: &str) -> Result<IndexAnswer, ClientQueryError> {
+    let failed = |what: String| of_index(url, what);
+    let (connect, whole) = (ASKING, Some(ASKING));
+    let settings = HttpSettings { encrypted: url.starts_with("https://"), loopback: false, connect, whole };
+    let client = settings.client().map_err(failed)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| failed(error.to_string()))?;
+    runtime.block_on(async {
+        let asked = client.get(url).header("accept", accept).send().await;
+        let mut answer = asked.map_err(|error| failed(holon_http::innermost(&error)))?;
+        if !answer.status().is_success() {
+            return Err(failed(format!("it answers {}", answer.status().as_u16())));
+        }
+        let form = answer.headers().get("content-type").and_then(|value| value.to_str().ok());
+        let form = form.and_then(|value| value.split(';').next()).unwrap_or_default();
+        let form = form.trim().to_ascii_lowercase();
+        let mut bytes = Vec::new();
+        let most = usize::try_from(MOST).unwrap_or(usize::MAX);
+        while let Some(piece) = answer.chunk().await.map_err(|error| failed(holon_http::innermost(&error)))? {
+            bytes.extend_from_slice(&piece);
+            if bytes.len() > most {
+                return Err(failed("its answer is too large".to_owned()));
+            }
+        }
+        Ok(IndexAnswer { form, text: String::from_utf8_lossy(&bytes).into_owned() })
+    })
 }
 
 /// Reads to the end on a thread of its own, so that a full pipe never stops the program.

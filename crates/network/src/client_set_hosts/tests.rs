@@ -12,6 +12,8 @@ struct ScriptedQueries {
     files: HashMap<&'static str, &'static str>,
     folders: HashMap<&'static str, Vec<&'static str>>,
     variables: HashMap<&'static str, &'static str>,
+    /// What indexes say, in which form.
+    pages: HashMap<&'static str, (&'static str, &'static str)>,
 }
 
 impl ClientQueries for ScriptedQueries {
@@ -34,6 +36,14 @@ impl ClientQueries for ScriptedQueries {
     fn list(&self, folder: &Path) -> Vec<String> {
         let names = self.folders.get(folder.to_str().unwrap()).cloned().unwrap_or_default();
         names.into_iter().map(str::to_owned).collect()
+    }
+
+    fn fetch(&self, url: &str, _: &str) -> Result<IndexAnswer, ClientQueryError> {
+        let page = self
+            .pages
+            .get(url)
+            .map(|(form, text)| IndexAnswer { form: (*form).into(), text: (*text).into() });
+        page.ok_or_else(|| ClientQueryError::Index { host: url.to_owned(), what: "it is not there".into() })
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -108,11 +118,83 @@ fn pip_says_what_is_configured_or_what_its_help_says() {
     let said = shown("pip", &queries);
     assert!(
         said.starts_with(
-            "pip:\n  index.test:443  (`pip install --help` index-url)\n  note: hosts that the index"
+            "pip:\n  index.test:443  (`pip install --help` index-url)\n  note: where its files are is not known"
         ),
         "{said}"
     );
     assert!(shown("pip", &ScriptedQueries::default()).contains("pip is not installed here"));
+}
+
+#[test]
+fn an_index_is_asked_by_the_host_where_its_files_are() {
+    let mut queries = ScriptedQueries::default();
+    queries.answers.insert("pip --version", "pip 26\n");
+    queries.answers.insert("pip config list", "global.index-url='https://pip.test/simple/'\n");
+    let page = "<a href=\"https://files.test/pip-26.0-py3-none-any.whl\">pip</a><a href=\"https://other.test/x-1.0.zip\">x</a>";
+    queries.pages.insert("https://pip.test/simple/pip/", ("text/html", page));
+    let expect =
+        "pip:\n  pip.test:443  (`pip config list` index-url)\n  files.test:443  (the index, for its files)";
+    assert_eq!(shown("pip", &queries), expect);
+    let set = SetHosts::work_out(&ClientSet::Pip, &queries, Path::new("/project"));
+    let sources: Vec<crate::permit::PermitSource> = set.permits().map(|permit| permit.source).collect();
+    use crate::permit::PermitSource::{ClientConfiguration, RegistryAnswer};
+    assert_eq!(sources, [ClientConfiguration(ClientSet::Pip), RegistryAnswer(ClientSet::Pip)]);
+    // A page in another form is none of an index.
+    queries.pages.insert("https://pip.test/simple/pip/", ("application/octet-stream", page));
+    assert!(!shown("pip", &queries).contains("files.test"));
+    // Nobody's password goes along.
+    queries.answers.insert("pip config list", "global.index-url='https://me:s3cret@pip.test/simple/'\n");
+    assert!(shown("pip", &queries).contains("wants a password"));
+
+    let mut queries = ScriptedQueries::default();
+    queries
+        .files
+        .insert("/home/me/.cargo/config.toml", "[source.m]\nregistry = \"sparse+https://own.test/index/\"\n");
+    queries.pages.insert(
+        "https://own.test/index/config.json",
+        ("text/plain", "{\"dl\":\"https://crates.test/{crate}\"}"),
+    );
+    let expect =
+        "cargo:\n  own.test:443  (cargo's config.toml)\n  crates.test:443  (the registry, for its files)";
+    assert_eq!(shown("cargo", &queries), expect);
+}
+
+#[test]
+fn clients_inside_are_told_what_the_user_has_configured_without_passwords() {
+    let told = |set: &str, queries: &ScriptedQueries| {
+        let set = ClientSet::parse(set).unwrap().unwrap();
+        let settings = SetHosts::work_out(&set, queries, Path::new("/project")).settings;
+        settings.into_iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>()
+    };
+    let mut queries = ScriptedQueries::default();
+    let json = r#"{"registry":"https://me:s3cret@npm.test/x/","@own:registry":"https://own.test/","//npm.test/:_authToken":"s3cret"}"#;
+    queries.answers.insert("npm config ls --json", json);
+    queries.files.insert("/project/.npmrc", "registry=https://project.test\n");
+    assert_eq!(told("npm", &queries), ["@own:registry=https://own.test/", "registry=https://npm.test/x/"]);
+    let odd = r#"{"registry":"https://me:s3/cret@npm.test/","@b:registry":"https://b.test/@x/y"}"#;
+    queries.answers.insert("npm config ls --json", odd);
+    assert_eq!(told("npm", &queries), ["@b:registry=https://b.test/@x/y"]);
+    queries.answers.insert("pip --version", "pip 26\n");
+    queries.answers.insert("pip config list", "global.index-url='http://me:s3cret@pip.test/simple'\nglobal.extra-index-url='https://a.test\\nhttps://u@b.test/x'\nglobal.trusted-host='pip.test'\n");
+    assert_eq!(
+        told("pip", &queries),
+        [
+            "extra-index-url=https://a.test https://b.test/x",
+            "index-url=http://pip.test/simple",
+            "trusted-host=pip.test"
+        ]
+    );
+    queries.files.insert("/home/me/.config/uv/uv.toml", "[[index]]\nurl = \"https://u:s3cret@own.test/simple\"\n[[index]]\nurl = \"https://main.test\"\ndefault = true\n");
+    assert_eq!(
+        told("uv", &queries),
+        ["UV_DEFAULT_INDEX=https://main.test", "UV_INDEX=https://own.test/simple"]
+    );
+    let command = "go env -json GOPROXY GOSUMDB GONOPROXY GOPRIVATE";
+    queries.answers.insert(command, r#"{"GOPROXY":"https://me:s3cret@proxy.test|http://b.test,direct","GOSUMDB":"off","GOPRIVATE":"own.test/*"}"#);
+    assert_eq!(
+        told("go", &queries),
+        ["GOPRIVATE=own.test/*", "GOPROXY=https://proxy.test|http://b.test,direct", "GOSUMDB=off"]
+    );
 }
 
 #[test]
@@ -198,7 +280,9 @@ fn a_remote_says_its_host() {
     queries.answers.insert(command, "https://me:s3cret@git.test/a.git\nhttp://git.test:3000/a.git\n");
     let said = shown("git:origin", &queries);
     assert!(
-        said.contains("git.test:443") && said.contains("git.test:3000") && !said.contains("s3cret"),
+        said.contains("git.test:443/a.git")
+            && said.contains("git.test:3000/a.git")
+            && !said.contains("s3cret"),
         "{said}"
     );
     queries.answers.insert(command, "git@git.test:a/b.git\n");

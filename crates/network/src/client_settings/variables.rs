@@ -134,7 +134,7 @@ mod tests {
             home: "/home/run".into(),
             direct: vec!["model.test".into()],
         };
-        (ClientSettings::new(3129, &places, &authority, &other.certificate_pem()), authority)
+        (ClientSettings::new(3129, &places, &authority, &other.certificate_pem(), &[]), authority)
     }
 
     #[test]

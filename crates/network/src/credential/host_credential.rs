@@ -98,8 +98,13 @@ impl HostCredential {
         (self.name.clone(), self.value.clone())
     }
 
-    /// Everything that must not be seen inside.
-    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+    /// Whose it is.
+    pub fn target(&self) -> &HostTarget {
+        &self.target
+    }
+
+    /// Everything that must not be seen inside, nor be written anywhere.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.secrets.iter().map(String::as_str)
     }
 }

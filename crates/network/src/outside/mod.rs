@@ -29,4 +29,7 @@ pub trait Outside: Send + Sync {
 
     /// A connection to exactly this address.
     fn connect(&self, address: SocketAddr) -> OutsideFuture<'_, TcpStream>;
+
+    /// Whether an address is one of this machine's own, so that whoever connects there connects to this machine.
+    fn is_own(&self, address: IpAddr) -> bool;
 }

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::Outside;
 use super::company_proxy::{CompanyProxies, CompanyProxy};
+use crate::address::AddressKind;
 use crate::permit::{HostTarget, Permit, PermitBook, TargetHost};
 use crate::record::RefusalReason;
 
@@ -51,7 +52,7 @@ impl Reach {
         let mut refused = None;
         let mut fine = Vec::new();
         for address in addresses {
-            match book.judge_address(permit, target, address) {
+            match book.judge_address(permit, target, address, self.kind(address)) {
                 Ok(()) => fine.push(address),
                 Err(_) if also.contains(&address) => fine.push(address),
                 Err(refusal) => refused = Some(refusal),
@@ -63,6 +64,14 @@ impl Reach {
         match proxy {
             Some(proxy) => self.through(proxy, target).await,
             None => self.direct(&fine, target.port).await,
+        }
+    }
+
+    /// The kind of an address; those of this machine are this machine, however public they look.
+    fn kind(&self, address: IpAddr) -> AddressKind {
+        match AddressKind::of(address) {
+            AddressKind::Public if self.outside.is_own(address) => AddressKind::Loopback,
+            kind => kind,
         }
     }
 

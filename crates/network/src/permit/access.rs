@@ -2,6 +2,7 @@
 
 use super::client_set::ClientSet;
 use super::host_target::HostTarget;
+use super::repository_path::RepositoryPath;
 use super::rule::HostRule;
 
 /// Hosts that may be reached, how, and on whose word.
@@ -16,7 +17,7 @@ pub struct Permit {
 }
 
 /// What may be done at a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PermitAccess {
     /// Anything; encrypted bytes pass as they are.
     Whole,
@@ -25,6 +26,8 @@ pub enum PermitAccess {
         /// Whether a client that does not accept the run's own authority may be passed through unread.
         opaque: bool,
     },
+    /// Fetching one repository, and nothing else of the host.
+    Repository(RepositoryPath),
 }
 
 /// On whose word something is permitted.
@@ -34,7 +37,7 @@ pub enum PermitSource {
     Named,
     /// The user's own configuration of a client leads there.
     ClientConfiguration(ClientSet),
-    /// An answer of a client's registry leads there.
+    /// The index of a client keeps its files there: it said so to the host, before the run began.
     RegistryAnswer(ClientSet),
 }
 
@@ -48,6 +51,18 @@ impl Permit {
     pub fn configured(rule: HostRule, set: ClientSet) -> Self {
         let source = PermitSource::ClientConfiguration(set);
         Self { rule, access: PermitAccess::ReadOnly { opaque: false }, source }
+    }
+
+    /// Where an index told the host that its files are: reading alone.
+    pub fn files(rule: HostRule, set: ClientSet) -> Self {
+        let source = PermitSource::RegistryAnswer(set);
+        Self { rule, access: PermitAccess::ReadOnly { opaque: false }, source }
+    }
+
+    /// Where a remote of the user's is: fetching that repository alone.
+    pub fn repository(rule: HostRule, path: RepositoryPath, set: ClientSet) -> Self {
+        let source = PermitSource::ClientConfiguration(set);
+        Self { rule, access: PermitAccess::Repository(path), source }
     }
 
     /// The client this permit is for.

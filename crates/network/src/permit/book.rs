@@ -87,17 +87,18 @@ impl PermitBook {
     ///
     /// What a permit names by its address is reached whatever the address is. A name may lead to the public network; where the
     /// user's own configuration of a client named it, also into a private one, and never to where machines tell their secrets.
+    /// The kind is the caller's to say: which public addresses are this machine's is not to be seen by the address.
     pub fn judge_address(
         &self,
         permit: &Permit,
         target: &HostTarget,
         address: IpAddr,
+        kind: AddressKind,
     ) -> Result<(), PermitRefusal> {
         let named =
             |rule: &HostRule| rule.pattern == HostPattern::Address(address) && rule.permits_port(target.port);
         let by_address =
             self.permits.iter().any(|other| other.source == PermitSource::Named && named(&other.rule));
-        let kind = AddressKind::of(address);
         let fine = match kind {
             AddressKind::Public => true,
             _ if by_address => true,
@@ -117,6 +118,7 @@ impl PermitBook {
     pub fn reads_only(permit: &Permit, with_credential: bool) -> Option<bool> {
         match permit.access {
             PermitAccess::ReadOnly { opaque } => Some(opaque && !with_credential),
+            PermitAccess::Repository(_) => Some(false),
             PermitAccess::Whole => with_credential.then_some(false),
         }
     }
@@ -196,7 +198,8 @@ mod tests {
         let check = |host: &str, address: &str, fine: bool| {
             let target = target(host);
             let permit = book.judge(&target).unwrap();
-            let judged = book.judge_address(permit, &target, address.parse().unwrap());
+            let address = address.parse().unwrap();
+            let judged = book.judge_address(permit, &target, address, AddressKind::of(address));
             assert_eq!(judged.is_ok(), fine, "{host} at {address}");
         };
         check("example.org", "93.184.216.34", true);
@@ -214,5 +217,9 @@ mod tests {
         check("registry.example:8080", "100.100.100.200", false);
         check("registry.example:8080", "0.0.0.0", false);
         check("registry.example:8080", "::ffff:10.0.0.2", false);
+        // An address of this machine is what the caller says it is, however public it looks.
+        let (address, host) = ("93.184.216.34".parse().unwrap(), target("example.org"));
+        let permit = book.judge(&host).unwrap();
+        assert!(book.judge_address(permit, &host, address, AddressKind::Loopback).is_err());
     }
 }

@@ -17,9 +17,6 @@ pub(crate) type BodyError = Box<dyn Error + Send + Sync>;
 /// Told the digest and the length of a body that came in as a whole.
 pub(crate) type WhenArrived = Box<dyn FnOnce(String, u64) + Send>;
 
-/// Looks at what passes, before it does.
-pub(crate) type WhenPassing = Box<dyn FnMut(&[u8]) + Send>;
-
 /// A body in either direction; what trails behind one never passes.
 pub(crate) struct CarriedBody {
     source: BodySource,
@@ -27,7 +24,6 @@ pub(crate) struct CarriedBody {
     left: u64,
     scrub: Option<ScrubbedStream>,
     arrival: Option<(Sha256, u64, WhenArrived)>,
-    passing: Option<WhenPassing>,
 }
 
 enum BodySource {
@@ -39,7 +35,7 @@ enum BodySource {
 impl CarriedBody {
     pub(crate) fn whole(bytes: Bytes) -> Self {
         let source = BodySource::Whole(Some(bytes).filter(|bytes| !bytes.is_empty()));
-        Self { source, left: u64::MAX, scrub: None, arrival: None, passing: None }
+        Self { source, left: u64::MAX, scrub: None, arrival: None }
     }
 
     pub(crate) fn empty() -> Self {
@@ -48,7 +44,7 @@ impl CarriedBody {
 
     /// At most so many bytes of what comes.
     pub(crate) fn incoming(body: Incoming, most: u64) -> Self {
-        Self { source: BodySource::Incoming(body), left: most, scrub: None, arrival: None, passing: None }
+        Self { source: BodySource::Incoming(body), left: most, scrub: None, arrival: None }
     }
 
     /// Covers secrets in it.
@@ -63,21 +59,12 @@ impl CarriedBody {
         self
     }
 
-    /// Shows every piece of it to somebody before it passes.
-    pub(crate) fn looked_at(mut self, when: WhenPassing) -> Self {
-        self.passing = Some(when);
-        self
-    }
-
     fn pass(&mut self, data: Bytes) -> Result<Bytes, BodyError> {
         let length = u64::try_from(data.len()).unwrap_or(u64::MAX);
         self.left = self.left.checked_sub(length).ok_or("the body is larger than may pass")?;
         if let Some((digest, count, _)) = &mut self.arrival {
             digest.update(&data);
             *count += length;
-        }
-        if let Some(passing) = &mut self.passing {
-            passing(&data);
         }
         Ok(match &mut self.scrub {
             Some(scrub) => scrub.push(&data).into(),

@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, PoisonError};
 
+use bytes::Bytes;
+use http_body::Body as _;
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -13,12 +16,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
 
-use super::carried_body::{CarriedBody, WhenArrived, WhenPassing};
+use super::carried_body::{CarriedBody, WhenArrived};
+use super::limits::NetworkLimits;
 use super::meter::{ConnectionMeter, Metered};
 use super::request::{self, RequestRules};
 use super::run_network::{JudgedWay, RunNetwork};
-use crate::arrival::{LinkScan, PackageArrival, PackageVersion, recognise};
-use crate::permit::{PackageFamily, TargetHost};
+use crate::arrival::{PackageArrival, PackageVersion, recognise};
+use crate::git_request::{judge_upload_pack, unpacked};
+use crate::permit::{ReadingScope, TargetHost};
 use crate::record::{ConnectionManner, NetworkEvent, RefusalReason};
 
 /// The requests of one client connection; it keeps at most one connection to the outside.
@@ -49,27 +54,24 @@ impl RequestCarrier {
         request: Request<Incoming>,
     ) -> Result<Response<CarriedBody>, RefusalReason> {
         let (head, body) = request.into_parts();
-        let family = way.permit.set().map(crate::permit::ClientSet::family);
+        let scope = way.reading.map(|_| ReadingScope::of(&way.book, &way.permit, &way.target));
+        let credential = way.credential.as_ref().filter(|_| encrypted);
         let rules = RequestRules {
             target: &way.target,
             usual_port: if encrypted { 443 } else { 80 },
-            reading: way.reading.map(|_| family),
+            reading: scope.as_ref(),
+            with_credential: credential.is_some(),
             limits: &self.network.limits,
         };
         rules.judge(&head)?;
+        let family = scope.as_ref().and_then(ReadingScope::registry);
         let package = family.and_then(|family| recognise(family, head.uri.path()));
         if let Some(package) = &package {
             self.network.arrivals.judge_name(package)?;
         }
-        let credential = way.credential.as_ref().filter(|_| encrypted);
         let mut headers = rules.outgoing(&head.headers);
-        let leads = family.filter(|family| {
-            head.method == Method::GET
-                && LinkScan::is_index(*family, head.uri.path())
-                && self.network.led.may_lead(way)
-        });
         // What is looked through has to be readable, and a digest is that of the file itself.
-        if credential.is_some() || package.is_some() || leads.is_some() {
+        if credential.is_some() || package.is_some() {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
         if package.is_some() {
@@ -80,12 +82,18 @@ impl RequestCarrier {
         if let Some((name, value)) = credential.map(crate::credential::HostCredential::header) {
             headers.insert(name, value);
         }
+        let body = match scope {
+            Some(_) if head.method == Method::POST => {
+                // What goes out is what was read, and not in its wrapping.
+                headers.remove(header::CONTENT_ENCODING);
+                let packed = head.headers.get(header::CONTENT_ENCODING);
+                Some(fetch_request(body, packed, &self.network.limits).await?)
+            }
+            Some(_) => None,
+            None => Some(CarriedBody::incoming(body, u64::MAX)).filter(|body| !body.is_end_stream()),
+        };
         let answer = self.ask(way, encrypted, &head, headers, body).await?;
-        let mut answer = self.answer(way, &head, package, credential.is_some(), answer)?;
-        if let Some(family) = leads.filter(|_| answer.status() == StatusCode::OK) {
-            answer = answer.map(|body| body.looked_at(self.when_leading(way, family)));
-        }
-        Ok(answer)
+        self.answer(way, &head, package, credential.is_some(), answer)
     }
 
     async fn ask(
@@ -94,14 +102,8 @@ impl RequestCarrier {
         encrypted: bool,
         head: &Parts,
         headers: HeaderMap,
-        body: Incoming,
+        mut body: Option<CarriedBody>,
     ) -> Result<Response<Incoming>, RefusalReason> {
-        let mut body = match (way.reading, &head.method) {
-            (Some(_), &Method::POST) => Some(CarriedBody::incoming(body, self.network.limits.git_request)),
-            (Some(_), _) => None,
-            (None, _) => Some(CarriedBody::incoming(body, u64::MAX))
-                .filter(|body| !http_body::Body::is_end_stream(body)),
-        };
         let without_body = body.is_none();
         let mut open = self.open.lock().await;
         for second in [false, true] {
@@ -236,21 +238,34 @@ impl RequestCarrier {
         })
     }
 
-    /// Permits reading the hosts of files that an index names.
-    fn when_leading(&self, way: &JudgedWay, family: PackageFamily) -> WhenPassing {
-        let (network, way, mut scan) = (Arc::clone(&self.network), way.clone(), LinkScan::new(family));
-        Box::new(move |piece| {
-            for target in scan.push(piece) {
-                network.lead(&way, &target);
-            }
-        })
-    }
-
     /// A permit that was given since a connection began counts for its next request.
     pub(crate) fn judge_again(&self, way: &JudgedWay) -> Result<JudgedWay, RefusalReason> {
         let same = *self.network.book.read().unwrap_or_else(PoisonError::into_inner) == way.book;
         if same { Ok(way.clone()) } else { self.network.judge(&way.target) }
     }
+}
+
+/// Reads all of what a client says to fetch, and gives it back as it stands.
+async fn fetch_request(
+    body: Incoming,
+    packed: Option<&HeaderValue>,
+    limits: &NetworkLimits,
+) -> Result<CarriedBody, RefusalReason> {
+    let wrong = |what: &str| RefusalReason::NotFetching { what: what.to_owned() };
+    let most = limits.git_request;
+    let read = Limited::new(body, most).collect();
+    let all = tokio::time::timeout(limits.head_time, read).await;
+    let bytes =
+        all.map_err(|_| wrong("it does not end"))?.map_err(|_| wrong("it is longer, or cut off"))?.to_bytes();
+    let bytes = match packed.map(HeaderValue::as_bytes) {
+        None | Some(b"identity") => bytes,
+        Some(b"gzip" | b"x-gzip") => {
+            unpacked(&bytes, most).map(Bytes::from).ok_or_else(|| wrong("it cannot be unpacked"))?
+        }
+        Some(_) => return Err(wrong("it is packed in another way than git's")),
+    };
+    judge_upload_pack(&bytes).map_err(wrong)?;
+    Ok(CarriedBody::whole(bytes))
 }
 
 fn outgoing(

@@ -15,8 +15,8 @@ pub struct NetworkLimits {
     pub head_time: Duration,
     /// Bytes of an address that is only read.
     pub url_bytes: usize,
-    /// Bytes of what a git client says it has and wants.
-    pub git_request: u64,
+    /// Bytes of what a git client says it has and wants, unpacked.
+    pub git_request: usize,
     /// Bytes that go out to one host.
     pub sent: u64,
     /// Bytes that go out to one host that is only read.
@@ -40,7 +40,7 @@ impl Default for NetworkLimits {
             head_bytes: 32 * 1024,
             head_time: seconds(30),
             url_bytes: 2048,
-            git_request: 16 * MIB,
+            git_request: 2 * 1024 * 1024,
             sent: 1024 * MIB,
             sent_reading: 32 * MIB,
             received: 16 * 1024 * MIB,

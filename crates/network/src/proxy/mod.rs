@@ -1,9 +1,9 @@
 //! The proxy that a run's loopback leads to.
 
+mod account_path;
 mod carried_body;
 mod carry;
 mod head;
-mod led_hosts;
 mod limits;
 mod meter;
 mod network_proxy;
@@ -11,6 +11,7 @@ mod opening;
 mod prefixed;
 mod race;
 mod refusal_answer;
+mod registry_addresses;
 mod request;
 mod requests;
 mod run_network;

@@ -4,9 +4,10 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Version};
 
+use super::account_path::is_account;
 use super::limits::NetworkLimits;
 use crate::outside::decoded;
-use crate::permit::{HostTarget, PackageFamily};
+use crate::permit::{HostTarget, ReadingScope, ReadingSubject, RepositoryRequest};
 use crate::record::RefusalReason;
 
 /// What a request is held against.
@@ -16,8 +17,10 @@ pub(crate) struct RequestRules<'a> {
     pub(crate) target: &'a HostTarget,
     /// The port that need not be said.
     pub(crate) usual_port: u16,
-    /// Whether it may only be read, and whose registry it is.
-    pub(crate) reading: Option<Option<PackageFamily>>,
+    /// What of it may be read, where it may only be read.
+    pub(crate) reading: Option<&'a ReadingScope>,
+    /// Whether a credential is put on the request.
+    pub(crate) with_credential: bool,
     pub(crate) limits: &'a NetworkLimits,
 }
 
@@ -59,7 +62,7 @@ impl RequestRules<'_> {
             return Err(RefusalReason::Upgrade);
         }
         match self.reading {
-            Some(family) => self.judge_reading(head, family),
+            Some(scope) => self.judge_reading(head, scope),
             None => Ok(()),
         }
     }
@@ -81,24 +84,19 @@ impl RequestRules<'_> {
         Err(RefusalReason::OtherHost { named: text.chars().take(200).collect() })
     }
 
-    fn judge_reading(&self, head: &Parts, family: Option<PackageFamily>) -> Result<(), RefusalReason> {
+    fn judge_reading(&self, head: &Parts, scope: &ReadingScope) -> Result<(), RefusalReason> {
         let url = head.uri.path_and_query().map_or(0, |all| all.as_str().len());
         if url > self.limits.url_bytes {
             return Err(RefusalReason::LongUrl { bytes: url });
         }
         let path = plain(head.uri.path());
-        let query = plain(head.uri.query().unwrap_or_default());
-        let fetches = head.method == Method::POST
-            && matches!(family, None | Some(PackageFamily::Git))
-            && head.uri.query().is_none()
-            && path.ends_with("/git-upload-pack")
-            && head
-                .headers
-                .get(header::CONTENT_TYPE)
-                .is_some_and(|kind| kind == "application/x-git-upload-pack-request");
-        if path.ends_with("/git-receive-pack") || query.contains("git-receive-pack") {
+        let query = head.uri.query().map(plain);
+        let publishes = |text: &str| text.contains("git-receive-pack");
+        if path.ends_with("/git-receive-pack") || query.as_deref().is_some_and(publishes) {
             return Err(RefusalReason::Publishing);
         }
+        let subject = scope.subject(head.uri.path());
+        let fetches = fetches(head, subject, &path);
         if !fetches && !matches!(head.method, Method::GET | Method::HEAD) {
             return Err(RefusalReason::Method { method: head.method.to_string().chars().take(40).collect() });
         }
@@ -108,7 +106,13 @@ impl RequestRules<'_> {
         if body && !fetches {
             return Err(RefusalReason::Body);
         }
-        if is_account(&path) {
+        let family = match subject {
+            ReadingSubject::Elsewhere => return Err(RefusalReason::OtherRepository),
+            ReadingSubject::Repository(request) => return judge_repository(request, head.uri.query()),
+            ReadingSubject::Registry(family) => Some(family),
+            ReadingSubject::Host => None,
+        };
+        if is_account(family, &path, query.as_deref(), self.with_credential) {
             return Err(RefusalReason::Account);
         }
         Ok(())
@@ -120,7 +124,7 @@ impl RequestRules<'_> {
         let mut out = HeaderMap::new();
         for (name, value) in headers {
             let passes = match self.reading {
-                Some(_) => READING.contains(&name.as_str()) && value.len() <= READING_BYTES,
+                Some(_) => is_for_reading(name, value),
                 None => !is_of_connection(name) && !named.contains(name),
             };
             if passes && *name != header::HOST && *name != header::EXPECT {
@@ -128,6 +132,28 @@ impl RequestRules<'_> {
             }
         }
         out
+    }
+}
+
+/// Whether a request is one for the objects of a repository; its body is read before it passes.
+fn fetches(head: &Parts, subject: ReadingSubject, path: &str) -> bool {
+    let at = match subject {
+        ReadingSubject::Repository(request) => request == RepositoryRequest::UploadPack,
+        ReadingSubject::Host => path.ends_with("/git-upload-pack"),
+        ReadingSubject::Registry(_) | ReadingSubject::Elsewhere => false,
+    };
+    let kind = head.headers.get(header::CONTENT_TYPE);
+    head.method == Method::POST
+        && at
+        && head.uri.query().is_none()
+        && kind.is_some_and(|kind| kind == "application/x-git-upload-pack-request")
+}
+
+/// What may be asked of a repository besides its path.
+fn judge_repository(request: RepositoryRequest, query: Option<&str>) -> Result<(), RefusalReason> {
+    match (request, query) {
+        (_, None) | (RepositoryRequest::Refs, Some("service=git-upload-pack")) => Ok(()),
+        _ => Err(RefusalReason::OtherRepository),
     }
 }
 
@@ -176,6 +202,14 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     words.filter_map(|word| HeaderName::try_from(word.trim()).ok()).collect()
 }
 
+/// Whether a header says only what reading needs.
+fn is_for_reading(name: &HeaderName, value: &HeaderValue) -> bool {
+    match name.as_str() {
+        "git-protocol" => matches!(value.as_bytes(), b"version=0" | b"version=1" | b"version=2"),
+        name => READING.contains(&name) && value.len() <= READING_BYTES,
+    }
+}
+
 /// Headers that are about one connection and not about the message.
 fn is_of_connection(name: &HeaderName) -> bool {
     const OWN: [&str; 11] = [
@@ -199,18 +233,6 @@ fn plain(text: &str) -> String {
     let once = decoded(text);
     let twice = decoded(&String::from_utf8_lossy(&once));
     String::from_utf8_lossy(&twice).to_lowercase()
-}
-
-/// Whether tokens or accounts are handed out there.
-fn is_account(path: &str) -> bool {
-    let path = path.replace("/./", "/").replace("//", "/");
-    let npm = path.split_once("/-/").is_some_and(|(_, rest)| {
-        let parts =
-            ["npm/v1/tokens", "npm/v1/user", "user/", "v1/login", "v1/done", "whoami", "org/", "team/"];
-        !rest.ends_with(".tgz") && parts.iter().any(|part| rest.starts_with(part))
-    });
-    let me = path.ends_with("/api/v1/me") || path.contains("/api/v1/me/");
-    npm || me || path.ends_with("/oauth/token") || path.ends_with("/oauth2/token")
 }
 
 #[cfg(test)]

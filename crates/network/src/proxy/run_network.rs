@@ -6,10 +6,10 @@ use std::time::SystemTime;
 
 use tokio::sync::Semaphore;
 
-use super::led_hosts::LedHosts;
 use super::limits::NetworkLimits;
 use super::meter::{ConnectionMeter, HostMeters, MeterBounds};
 use super::refusal_answer::RefusalAnswer;
+use super::registry_addresses::RegistryAddresses;
 use crate::arrival::ArrivalRules;
 use crate::credential::{CredentialScrub, HostCredential};
 use crate::outside::{CompanyProxies, Outside, Reach, ReachedHost};
@@ -78,7 +78,7 @@ pub(crate) struct RunNetwork {
     pub(crate) scrub: CredentialScrub,
     pub(crate) places: Arc<Semaphore>,
     meters: HostMeters,
-    pub(crate) led: LedHosts,
+    registries: RegistryAddresses,
     /// Hosts for which a client did not accept the authority.
     unaccepted: Mutex<HashSet<HostTarget>>,
 }
@@ -115,7 +115,7 @@ impl RunNetwork {
             learning: settings.learning,
             recorder: Recorder::new(settings.watch),
             meters: HostMeters::default(),
-            led: LedHosts::default(),
+            registries: RegistryAddresses::default(),
             unaccepted: Mutex::default(),
         }
     }
@@ -145,25 +145,10 @@ impl RunNetwork {
 
     /// Connects to a target that was judged.
     pub(crate) async fn open(&self, way: &JudgedWay, encrypted: bool) -> Result<ReachedHost, RefusalReason> {
-        let also = self.led.reached_by_registry(&way.permit.source);
+        let also = self.registries.fine_for(&way.permit.source);
         let reached = self.reach.open(&way.book, &way.permit, &way.target, encrypted, &also).await?;
-        self.led.remember_registry(&way.permit.source, reached.address);
+        self.registries.remember(&way.permit.source, reached.address);
         Ok(reached)
-    }
-
-    /// Permits reading a host that an answer of a registry names.
-    pub(crate) fn lead(&self, way: &JudgedWay, target: &HostTarget) {
-        let mut book = self.book.write().unwrap_or_else(PoisonError::into_inner);
-        if book.judge(target).is_ok() {
-            return;
-        }
-        if let Some(permit) = self.led.permit(way, target) {
-            let set = permit.set().map(ToString::to_string).unwrap_or_default();
-            book.add(permit);
-            drop(book);
-            let (from, to) = (way.target.to_string(), target.to_string());
-            self.recorder.tell(&NetworkEvent::Led { from, to, set });
-        }
     }
 
     pub(crate) fn allow(

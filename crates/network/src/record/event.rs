@@ -72,15 +72,6 @@ pub enum NetworkEvent {
         /// What it is.
         package: PackageArrival,
     },
-    /// A registry's answer leads to another host, which may now be read.
-    Led {
-        /// The host whose answer it was.
-        from: String,
-        /// The host it leads to.
-        to: String,
-        /// The client whose registry it is.
-        set: String,
-    },
 }
 
 /// Receives events on the network's own threads; it must not block.

@@ -70,6 +70,13 @@ pub enum RefusalReason {
     Account,
     /// The path is one for publishing.
     Publishing,
+    /// Only a repository of the host may be fetched, and the request is for something else.
+    OtherRepository,
+    /// What is sent to git is not what fetching says.
+    NotFetching {
+        /// What is wrong with it.
+        what: String,
+    },
     /// A bound of the run is used up.
     Limit {
         /// Which one.
@@ -136,7 +143,11 @@ impl RefusalReason {
             Self::HiddenServerName => format!("the connection to {target} hides which server it is for"),
             Self::NotEncrypted => format!("the connection to {target} is not encrypted"),
             Self::OtherHost { named } => format!("the request to {target} is for the host {named}"),
-            Self::Upgrade => format!("the request to {target} wants to go on in another protocol"),
+            Self::Upgrade => {
+                format!(
+                    "the request to {target} wants to go on in another protocol: only over encryption a websocket passes"
+                )
+            }
             Self::Method { method } => format!("{method} is not permitted: {target} may only be read"),
             Self::Body => format!("a request with a body is not permitted: {target} may only be read"),
             Self::LongUrl { bytes } => {
@@ -146,6 +157,14 @@ impl RefusalReason {
             }
             Self::Account => format!("tokens and accounts of {target} are not for a run"),
             Self::Publishing => format!("nothing may be published to {target}: it may only be read"),
+            Self::OtherRepository => {
+                format!(
+                    "only the repository of the remote is fetched from {target}, and this is something else"
+                )
+            }
+            Self::NotFetching { what } => {
+                format!("what is sent to git at {target} is not what fetching says: {what}")
+            }
             Self::Limit { what } => format!("no more of {target}: {what}"),
             Self::Unresolved => format!("{target} has no address"),
             Self::Unreachable { what } => format!("{target} cannot be reached: {what}"),

@@ -31,7 +31,7 @@ impl Recorder {
     pub(crate) fn tell(&self, event: &NetworkEvent) {
         self.summary.lock().unwrap_or_else(PoisonError::into_inner).add(event);
         // What came in is always told: it is bounded by what may come in at all.
-        let always = matches!(event, NetworkEvent::Arrived { .. } | NetworkEvent::Led { .. });
+        let always = matches!(event, NetworkEvent::Arrived { .. });
         if let Some(watch) = &self.watch
             && (always || self.told.fetch_add(1, Ordering::Relaxed) < MOST_TOLD)
         {

@@ -83,7 +83,6 @@ impl NetworkSummary {
                     self.packages.push(package.clone());
                 }
             }
-            NetworkEvent::Led { .. } => {}
         }
     }
 

@@ -175,6 +175,9 @@ fn to_learn_what_a_command_needs_every_public_name_is_allowed_and_no_address() {
     for refused in ["inner.test:443", "10.0.0.5:443", "93.184.216.34:443"] {
         assert!(tunnel(&proxy, refused).0.starts_with("HTTP/1.1 403"), "{refused}");
     }
-    let learnt = holon_network::LearntPermits::of(&proxy.finish(), &[]);
+    let summary = proxy.finish();
+    let hosts = summary.hosts.iter();
+    let hosts = hosts.map(|(target, host)| (target.as_str(), host.allowed > 0, host.refusal.as_deref()));
+    let learnt = holon_network::LearntPermits::of(hosts, &[]);
     assert_eq!((learnt.permits, learnt.refused.len()), (vec!["one.test".to_owned()], 3));
 }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use crate::client::{answer, encrypt, tunnel};
 use crate::upstream;
-use crate::world::{World, configured, echo};
-use holon_network::{ArrivalRules, DeniedPackage, NetworkEvent, PermitAccess, PermitBook};
+use crate::world::{World, configured, echo, repository};
+use holon_network::{
+    ArrivalRules, ClientSet, DeniedPackage, HostRule, NetworkEvent, NetworkProxy, Permit, PermitAccess,
+    PermitBook,
+};
 
 #[test]
 fn requests_are_read_and_carried_over_one_connection() {
@@ -143,75 +146,122 @@ fn a_host_whose_certificate_is_not_trusted_is_not_asked() {
     assert_eq!(host.seen(), "");
 }
 
-#[test]
-fn git_fetches_and_does_not_push() {
-    let world = World::new();
-    let host = world.encrypted_host(&["git.test"], echo());
-    let mut settings = world.settings();
-    settings.book = PermitBook::new([configured("git.test:443", "git:origin")]);
-    let proxy = world.open(settings);
-    let ask = |request: &str| {
-        let mut stream = encrypt(tunnel(&proxy, "git.test:443").1, "git.test", world.authority.certificate());
-        stream.write_all(request.as_bytes()).unwrap();
-        answer(&mut stream)
-    };
-    let fetch = "POST /a.git/git-upload-pack HTTP/1.1\r\nHost: git.test\r\nContent-Type: application/x-git-upload-pack-request\r\nContent-Length: 4\r\n\r\nwant";
-    assert!(ask(fetch).0.starts_with("HTTP/1.1 200"));
-    assert!(
-        ask("GET /a.git/info/refs?service=git-upload-pack HTTP/1.1\r\nHost: git.test\r\n\r\n")
-            .0
-            .starts_with("HTTP/1.1 200")
+/// Asks one thing over a connection of its own.
+fn asked(world: &World, proxy: &NetworkProxy, name: &str, request: &[u8]) -> (String, String) {
+    let mut stream = encrypt(tunnel(proxy, &format!("{name}:443")).1, name, world.authority.certificate());
+    stream.write_all(request).unwrap();
+    answer(&mut stream)
+}
+
+fn get(name: &str, path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nHost: {name}\r\nAccept-Encoding: gzip\r\n\r\n").into_bytes()
+}
+
+/// A fetch, as git sends it.
+fn fetch(path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: git.test\r\nContent-Type: application/x-git-upload-pack-request\r\n{headers}Content-Length: {}\r\n\r\n",
+        body.len()
     );
-    let push = fetch.replace("upload", "receive");
-    assert!(ask(&push).1.contains("nothing may be published"));
-    assert!(host.seen().contains("want") && !host.seen().contains("receive"));
+    [head.as_bytes(), body].concat()
 }
 
 #[test]
-fn a_registry_leads_to_the_host_of_its_files_and_to_nothing_else() {
+fn git_fetches_its_own_repository_and_does_not_push() {
     let world = World::new();
-    let reply = |head: &str| match head {
-        _ if head.contains("/simple/") => {
-            let links = "<a href=\"https://files.test/p/flask-3.0.0.tar.gz\"></a><a href=\"https://inner.test/x-1.0.zip\"></a>\
-                         <a href=\"https://home.test/\"></a>";
-            upstream::answer("200 OK", "content-type: text/html\r\n", links)
+    let host = world.encrypted_host(&["git.test"], echo());
+    let mut settings = world.settings();
+    settings.book = PermitBook::new([repository("git.test:443", "/me/a.git")]);
+    let proxy = world.open(settings);
+    let ask = |request: &[u8]| asked(&world, &proxy, "git.test", request);
+    let refs = "/me/a.git/info/refs?service=git-upload-pack";
+    assert!(ask(&get("git.test", refs)).0.starts_with("HTTP/1.1 200"));
+    assert!(ask(&get("git.test", &refs.replace(".git", ""))).0.starts_with("HTTP/1.1 200"));
+    let want = format!("0032want {}\n00000009done\n", "1".repeat(40));
+    assert!(ask(&fetch("/me/a.git/git-upload-pack", "", want.as_bytes())).0.starts_with("HTTP/1.1 200"));
+    assert!(host.seen().ends_with(&want), "{}", host.seen());
+    // What is packed goes out unpacked: only what was read goes out.
+    let packed = b"\x1f\x8b\x08\0\0\0\0\0\x02\x03\x01\x09\0\xf6\xff0009done\n\0\0\0\0\0\0\0\0and more";
+    let packed = fetch("/me/a.git/git-upload-pack", "Content-Encoding: gzip\r\n", packed);
+    assert!(ask(&packed).0.starts_with("HTTP/1.1 200"));
+    assert!(host.seen().ends_with("content-length: 9\r\n\r\n0009done\n"), "{}", host.seen());
+    let push =
+        String::from_utf8(fetch("/me/a.git/git-upload-pack", "", b"")).unwrap().replace("upload", "receive");
+    assert!(ask(push.as_bytes()).1.contains("nothing may be published"));
+    assert!(
+        ask(&get("git.test", "/me/b.git/info/refs?service=git-upload-pack"))
+            .1
+            .contains("only the repository")
+    );
+    let body = ask(&fetch("/me/a.git/git-upload-pack", "", b"MARKED")).1;
+    assert!(body.contains("is not what fetching says"), "{body}");
+    assert!(
+        !host.seen().contains("receive")
+            && !host.seen().contains("MARKED")
+            && !host.seen().contains("and more")
+    );
+}
+
+#[test]
+fn what_a_registry_and_a_repository_of_one_host_permit_is_kept_apart() {
+    let world = World::new();
+    let host = world.encrypted_host(&["git.test"], echo());
+    for turned in [false, true] {
+        let mut permits = vec![configured("git.test:443", "npm"), repository("git.test:443", "/me/a.git")];
+        if turned {
+            permits.reverse();
         }
-        _ => upstream::answer("200 OK", "", "abc"),
+        let mut settings = world.settings();
+        settings.book = PermitBook::new(permits);
+        let proxy = world.open(settings);
+        let ask = |request: &[u8]| asked(&world, &proxy, "git.test", request).0;
+        assert!(ask(&get("git.test", "/left-pad")).starts_with("HTTP/1.1 200"), "{turned}");
+        assert!(ask(&fetch("/me/a/git-upload-pack", "", b"0000")).starts_with("HTTP/1.1 200"), "{turned}");
+        assert!(ask(&fetch("/me/b/git-upload-pack", "", b"0000")).starts_with("HTTP/1.1 403"), "{turned}");
+    }
+    assert!(!host.seen().contains("/me/b"));
+}
+
+#[test]
+fn no_page_of_a_registry_permits_anything() {
+    let world = World::new();
+    let links = "<a href=\"https://led.test/p/pip-3.0.0.tar.gz\"></a>{\"dl\":\"https://led.test/x\"}\
+                 {\"files\":[{\"url\":\"https://led.test/pip-1.0.tar.gz\"}]}";
+    let reply = move |head: &str| match head {
+        _ if head.contains("/p/") => upstream::answer("200 OK", "", "abc"),
+        _ if head.contains("json") => {
+            upstream::answer("200 OK", "content-type: application/vnd.pypi.simple.v1+json\r\n", links)
+        }
+        _ => upstream::answer("200 OK", "content-type: text/html\r\n", links),
     };
     // The registry and its files are at one private address, which only the user's configuration leads to.
-    let host = upstream::Upstream::http(
-        Some(world.encryption(&["index.test", "files.test", "inner.test", "home.test"])),
-        Arc::new(reply),
-    );
+    let names = ["index.test", "files.test", "inner.test", "led.test"];
+    let host = upstream::Upstream::http(Some(world.encryption(&names)), Arc::new(reply));
     world.outside.host("10.0.0.5:443", &host);
-    for (name, address) in [
-        ("index.test", "10.0.0.5"),
-        ("files.test", "10.0.0.5"),
-        ("inner.test", "10.0.0.6"),
-        ("home.test", "10.0.0.5"),
-    ] {
-        world.outside.name(name, &[&[address]]);
+    world.outside.host("10.0.0.6:443", &host);
+    for name in names {
+        world.outside.name(name, &[&[if name == "inner.test" { "10.0.0.6" } else { "10.0.0.5" }]]);
     }
-    let mut settings = world.settings();
-    settings.book = PermitBook::new([configured("index.test:443", "pip")]);
-    let proxy = world.open(settings);
-    let ask = |name: &str, path: &str| {
-        let mut stream =
-            encrypt(tunnel(&proxy, &format!("{name}:443")).1, name, world.authority.certificate());
-        stream
-            .write_all(
-                format!("GET {path} HTTP/1.1\r\nHost: {name}\r\nAccept-Encoding: gzip\r\n\r\n").as_bytes(),
-            )
-            .unwrap();
-        answer(&mut stream)
-    };
-    assert!(ask("files.test", "/p/flask-3.0.0.tar.gz").0.starts_with("HTTP/1.1 403"));
-    assert!(ask("index.test", "/simple/flask/").0.starts_with("HTTP/1.1 200"));
-    assert!(host.seen().contains("accept-encoding: identity"));
-    assert_eq!(ask("files.test", "/p/flask-3.0.0.tar.gz").1, "abc");
-    assert!(ask("inner.test", "/x-1.0.zip").1.contains("inner.test:443 leads to 10.0.0.6"));
-    assert!(ask("home.test", "/").1.contains("home.test:443 is not permitted"));
-    world.until(|event| matches!(event, NetworkEvent::Led { from, to, set } if (from.as_str(), to.as_str(), set.as_str()) == ("index.test:443", "files.test:443", "pip")));
-    assert_eq!(world.outside.dialled(), ["10.0.0.5:443", "10.0.0.5:443"]);
-    assert_eq!(proxy.finish().packages.len(), 1);
+    for set in [ClientSet::Pip, ClientSet::Uv, ClientSet::Cargo] {
+        let mut settings = world.settings();
+        let files = |host: &str| Permit::files(HostRule::parse(host).unwrap(), set.clone());
+        settings.book = PermitBook::new([
+            configured("index.test:443", &set.to_string()),
+            files("files.test:443"),
+            files("inner.test:443"),
+        ]);
+        let proxy = world.open(settings);
+        let ask = |name: &str, path: &str| asked(&world, &proxy, name, &get(name, path));
+        for page in ["/simple/pip/", "/simple/pip/?json", "/config.json", "/simple/led/", "/project/led/"] {
+            assert!(ask("index.test", page).1.contains("led.test"), "{set} {page}");
+            assert!(
+                ask("led.test", "/p/pip-3.0.0.tar.gz").1.contains("led.test:443 is not permitted"),
+                "{set} {page}"
+            );
+        }
+        // Where the index told the host that its files are: at its own address, and at no other of that kind.
+        assert_eq!(ask("files.test", "/p/flask-3.0.0.tar.gz").1, "abc");
+        assert!(ask("inner.test", "/p/x-1.0.zip").1.contains("inner.test:443 leads to 10.0.0.6"), "{set}");
+    }
+    assert!(world.outside.dialled().iter().all(|address| address == "10.0.0.5:443"));
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use holon_network::{
     HostName, NetworkEvent, NetworkProxy, NetworkSettings, Outside, OutsideFuture, Permit, PermitBook,
-    PermitRule, RunAuthority, UpstreamTrust,
+    PermitRule, RepositoryPath, RunAuthority, UpstreamTrust,
 };
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::ServerConfig;
@@ -28,6 +28,8 @@ pub(crate) struct ScriptedOutside {
     names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     hosts: Mutex<HashMap<SocketAddr, SocketAddr>>,
     dialled: Mutex<Vec<SocketAddr>>,
+    /// Addresses of this machine, however public they look.
+    own: Mutex<Vec<IpAddr>>,
     pub(crate) resolved: Mutex<Vec<String>>,
 }
 
@@ -39,6 +41,10 @@ impl ScriptedOutside {
 
     pub(crate) fn host(&self, address: &str, upstream: &Upstream) {
         self.hosts.lock().unwrap().insert(address.parse().unwrap(), upstream.address);
+    }
+
+    pub(crate) fn own(&self, address: &str) {
+        self.own.lock().unwrap().push(address.parse().unwrap());
     }
 
     pub(crate) fn dialled(&self) -> Vec<String> {
@@ -62,6 +68,10 @@ impl Outside for ScriptedOutside {
             let host = host.ok_or(io::ErrorKind::ConnectionRefused)?;
             TcpStream::connect(host).await
         })
+    }
+
+    fn is_own(&self, address: IpAddr) -> bool {
+        self.own.lock().unwrap().contains(&address)
     }
 }
 
@@ -153,6 +163,16 @@ pub(crate) fn named(permits: &[&str]) -> PermitBook {
         PermitRule::Host(rule) => Permit::named(rule),
         PermitRule::Set(set) => panic!("{set} is no host"),
     }))
+}
+
+/// A permit for a repository, as a remote gives it.
+pub(crate) fn repository(host: &str, path: &str) -> Permit {
+    match (PermitRule::parse(host).unwrap(), PermitRule::parse("git:origin").unwrap()) {
+        (PermitRule::Host(rule), PermitRule::Set(set)) => {
+            Permit::repository(rule, RepositoryPath::parse(path).unwrap(), set)
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A permit as a client's configuration gives it.

@@ -21,8 +21,8 @@ Examples:
 /// Show the hosts that a permit stands for on this machine
 ///
 /// The hosts of a client are worked out by asking it and reading its configuration and its cache, so mirrors and private
-/// registries count. What only the project's files name is shown as asked for: it is not permitted. Nothing is asked
-/// over the network.
+/// registries count. What only the project's files name is shown as asked for: it is not permitted. Over the network only
+/// indexes are asked, each for where it keeps its files.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct NetworkShowArgs {
@@ -84,7 +84,7 @@ fn ports(rule: &PermitRule) -> &'static str {
 
 fn value(rule: &PermitRule, hosts: Option<&SetHosts>) -> Value {
     let Some(all) = hosts else { return json!({ "permit": rule.to_string() }) };
-    let host = |host: &holon_network::SetHost| json!({ "host": host.rule.to_string(), "said_by": host.said_by, "permitted": !host.by_project });
+    let host = |host: &holon_network::SetHost| json!({ "host": host.planned(), "said_by": host.said_by, "permitted": !host.by_project });
     let listed: Vec<Value> = all.hosts.iter().map(host).collect();
     json!({ "permit": rule.to_string(), "hosts": listed, "notes": all.notes })
 }

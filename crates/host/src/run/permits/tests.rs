@@ -2,7 +2,7 @@
 
 use holon_core::config::{ConfigLayer, merge};
 use holon_core::mode::ModeCatalog;
-use holon_network::{ClientQueryError, PermitAccess};
+use holon_network::{ClientQueryError, IndexAnswer, PermitAccess, PermitSource};
 
 use super::*;
 
@@ -25,6 +25,10 @@ impl ClientQueries for OneClient {
 
     fn list(&self, _: &Path) -> Vec<String> {
         Vec::new()
+    }
+
+    fn fetch(&self, url: &str, _: &str) -> Result<IndexAnswer, ClientQueryError> {
+        Err(ClientQueryError::Index { host: url.to_owned(), what: "it is not there".into() })
     }
 
     fn variable(&self, _: &str) -> Option<String> {
@@ -103,6 +107,7 @@ fn the_configuration_is_for_modes_that_change_things_and_gives_way_to_flags() {
 fn a_client_stands_for_what_its_user_configured_and_only_to_read() {
     let (_, found) = granted("execute", &asking(&["npm"]), "", "").unwrap();
     assert_eq!(found.permits[0].hosts, ["npm.test:443", "localhost:4873"]);
+    assert_eq!(found.permits[0].settings["registry"], "https://npm.test/");
     assert!(
         found.warnings.iter().any(|warning| warning.contains("--allow-net other.test:443")),
         "{:#?}",
@@ -131,8 +136,28 @@ fn what_is_no_permit_is_refused_where_it_stands() {
         let refused = granted("execute", &request, user, "").unwrap_err().to_string();
         assert!(refused.contains(said), "{refused}");
     }
-    let odd = PlannedPermit { rule: "npm".into(), granted_by: "x".into(), hosts: vec!["a b".into()] };
+    let odd = PlannedPermit { rule: "npm".into(), hosts: vec!["a b".into()], ..PlannedPermit::default() };
     assert!(odd.permits().unwrap_err().to_string().contains("`npm`"));
+}
+
+#[test]
+fn a_remote_stands_for_its_repository_and_an_index_for_its_files() {
+    let planned = |rule: &str, hosts: &[&str], files: &[&str]| PlannedPermit {
+        rule: rule.into(),
+        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+        file_hosts: files.iter().map(|host| (*host).to_owned()).collect(),
+        ..PlannedPermit::default()
+    };
+    let permits = planned("git:origin", &["git.test:443/me/a.git"], &[]).permits().unwrap();
+    let path = RepositoryPath::parse("/me/a.git").unwrap();
+    assert_eq!(permits[0].access, PermitAccess::Repository(path));
+    for odd in ["git.test:443", "git.test:443/../a", "git.test/a"] {
+        assert!(planned("git:origin", &[odd], &[]).permits().is_err(), "{odd}");
+    }
+    let permits = planned("pip", &["index.test:443"], &["files.test:443"]).permits().unwrap();
+    let set = ClientSet::Pip;
+    let sources: Vec<PermitSource> = permits.into_iter().map(|permit| permit.source).collect();
+    assert_eq!(sources, [PermitSource::ClientConfiguration(set.clone()), PermitSource::RegistryAnswer(set)]);
 }
 
 #[test]

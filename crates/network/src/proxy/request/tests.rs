@@ -3,6 +3,7 @@
 use hyper::Request;
 
 use super::*;
+use crate::permit::{ClientSet, HostRule, Permit, PermitBook, RemoteName, RepositoryPath};
 
 fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Parts {
     let mut request = Request::builder().method(method).uri(path);
@@ -15,14 +16,26 @@ fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Parts {
     request.body(()).unwrap().into_parts().0
 }
 
-fn judged(reading: Option<Option<PackageFamily>>, head: &Parts) -> Result<(), RefusalReason> {
+/// What may be read at the one host of these tests.
+fn scope(permit: Permit) -> ReadingScope {
+    let target = HostTarget::parse("a.test:443", None).unwrap();
+    ReadingScope::of(&PermitBook::new([permit.clone()]), &permit, &target)
+}
+
+fn rule() -> HostRule {
+    HostRule::parse("a.test").unwrap()
+}
+
+fn judged(scope: &ReadingScope, head: &Parts) -> Result<(), RefusalReason> {
     let (target, limits) = (HostTarget::parse("a.test:443", None).unwrap(), NetworkLimits::default());
-    RequestRules { target: &target, usual_port: 443, reading, limits: &limits }.judge(head)
+    let reading = Some(scope);
+    RequestRules { target: &target, usual_port: 443, reading, with_credential: false, limits: &limits }
+        .judge(head)
 }
 
 #[test]
 fn reading_is_all_that_passes_where_only_reading_is_permitted() {
-    let npm = Some(Some(PackageFamily::Npm));
+    let npm = scope(Permit::configured(rule(), ClientSet::Npm));
     let long = format!("/{}", "a".repeat(3000));
     let long_query = format!("/a?{}", "b".repeat(3000));
     for (method, path, headers, fine) in [
@@ -67,7 +80,7 @@ fn reading_is_all_that_passes_where_only_reading_is_permitted() {
         ("GET", "/a", &[("connection", "upgrade, http2-settings")], false),
     ] {
         assert_eq!(
-            judged(npm, &head(method, path, headers)).is_ok(),
+            judged(&npm, &head(method, path, headers)).is_ok(),
             fine,
             "{method} {path:.60} {headers:?}"
         );
@@ -76,7 +89,9 @@ fn reading_is_all_that_passes_where_only_reading_is_permitted() {
 
 #[test]
 fn git_may_fetch_and_not_push() {
-    let git = Some(Some(PackageFamily::Git));
+    let remote = RemoteName::parse("origin").unwrap();
+    let path = RepositoryPath::parse("/a.git").unwrap();
+    let git = scope(Permit::repository(rule(), path, ClientSet::Git(remote)));
     let kind = [("content-type", "application/x-git-upload-pack-request")];
     let chunked = [kind[0], ("transfer-encoding", "chunked")];
     for (method, path, headers, fine) in [
@@ -95,15 +110,24 @@ fn git_may_fetch_and_not_push() {
         ),
         ("POST", "/a.git/git-receive-pack", &kind, false),
         ("PUT", "/a.git/git-upload-pack", &kind, false),
+        ("POST", "/b.git/git-upload-pack", &kind, false),
+        ("POST", "/git-upload-pack", &kind, false),
+        ("POST", "/a.git/x/git-upload-pack", &kind, false),
+        ("GET", "/a.git/info/refs?service=git-upload-pack&x=1", &[], false),
+        ("GET", "/b.git/info/refs?service=git-upload-pack", &[], false),
+        ("GET", "/", &[], false),
     ] {
-        assert_eq!(judged(git, &head(method, path, headers)).is_ok(), fine, "{method} {path} {headers:?}");
+        assert_eq!(judged(&git, &head(method, path, headers)).is_ok(), fine, "{method} {path} {headers:?}");
     }
 }
 
 #[test]
 fn only_what_reading_needs_goes_out() {
     let (target, limits) = (HostTarget::parse("a.test:443", None).unwrap(), NetworkLimits::default());
-    let rules = RequestRules { target: &target, usual_port: 443, reading: Some(None), limits: &limits };
+    let scope = scope(Permit::named(rule()));
+    let reading = Some(&scope);
+    let rules =
+        RequestRules { target: &target, usual_port: 443, reading, with_credential: true, limits: &limits };
     let long = "x".repeat(600);
     let headers = [
         ("accept", "*/*"),
@@ -112,6 +136,7 @@ fn only_what_reading_needs_goes_out() {
         ("x-data", "away"),
         ("x-http-method-override", "PUT"),
         ("user-agent", &long),
+        ("git-protocol", "secret"),
         ("proxy-authorization", "Basic x"),
     ];
     let out = rules.outgoing(&head("GET", "/a", &headers).headers);

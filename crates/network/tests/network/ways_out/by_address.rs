@@ -86,6 +86,7 @@ fn by_a_name_that_leads_elsewhere() {
         "192.0.2.1",
         "::7f00:1",
         "168.63.129.16",
+        OWN,
     ] {
         let name = name_for(address);
         all.expect_nothing_through(address, connect(&format!("{name}:443")));
@@ -94,6 +95,8 @@ fn by_a_name_that_leads_elsewhere() {
             get(&format!("http://{name}/{MARK}"), &format!("Host: {name}\r\n")),
         );
     }
+    let files = ReadBy("files.test:443", format!("GET /{MARK} HTTP/1.1\r\nHost: files.test\r\n\r\n"));
+    all.expect_nothing_through("files at this machine", files);
     all.expect_nothing_through("several, all of them private", connect("mixed.test:443"));
     all.expect_nothing_through("the first answer counts", connect("rebind.test:443"));
     all.expect_nothing_through("no answer", connect("nowhere.wild.test:443"));

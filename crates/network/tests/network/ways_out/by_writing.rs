@@ -9,6 +9,13 @@ fn by_writing_where_only_reading_is_permitted() {
     let request = |line: &str, headers: &str, body: &str| {
         ReadBy("read.test:443", format!("{line} HTTP/1.1\r\nHost: read.test\r\n{headers}\r\n{body}"))
     };
+    let git = |line: &str, headers: &str, body: &str| {
+        ReadBy("git.test:443", format!("{line} HTTP/1.1\r\nHost: git.test\r\n{headers}\r\n{body}"))
+    };
+    let sent = |path: &str, headers: &str, body: &str| {
+        let kind = "Content-Type: application/x-git-upload-pack-request\r\n";
+        git(&format!("POST {path}"), &format!("{kind}{headers}Content-Length: {}\r\n", body.len()), body)
+    };
     for (what, attempt) in [
         ("an upload", request(&format!("PUT /{MARK}"), "Content-Length: 6\r\n", MARK)),
         (
@@ -72,24 +79,38 @@ fn by_writing_where_only_reading_is_permitted() {
             ),
         ),
         ("many headers", request(&format!("GET /{MARK}"), &"A: b\r\n".repeat(150), "")),
-        (
-            "a push to git",
-            ReadBy(
-                "git.test:443",
-                format!(
-                    "POST /a.git/git-receive-pack HTTP/1.1\r\nHost: git.test\r\nContent-Length: 6\r\n\r\n{MARK}"
-                ),
-            ),
-        ),
+        ("a push to git", git("POST /me/a.git/git-receive-pack", "Content-Length: 6\r\n", MARK)),
         (
             "a push that is asked for",
-            ReadBy(
-                "git.test:443",
-                format!(
-                    "GET /{MARK}.git/info/refs?service=git-receive-pack HTTP/1.1\r\nHost: git.test\r\n\r\n"
-                ),
-            ),
+            git(&format!("GET /me/a.git/info/refs?service=git-receive-pack&{MARK}"), "", ""),
         ),
+        (
+            "a fetch of another repository",
+            git(&format!("GET /me/{MARK}.git/info/refs?service=git-upload-pack"), "", ""),
+        ),
+        ("another page of git's host", git(&format!("GET /search?q={MARK}"), "", "")),
+        (
+            "a word behind what there is to fetch",
+            git(&format!("GET /me/a.git/info/refs?service=git-upload-pack&{MARK}"), "", ""),
+        ),
+        ("a word behind a file", git(&format!("GET /me/a.git/HEAD?{MARK}"), "", "")),
+        ("a way up from a repository", git(&format!("GET /me/a.git/objects/../../{MARK}"), "", "")),
+        ("a coded way up", git(&format!("GET /me/a.git/objects/%2e%2e/{MARK}"), "", "")),
+        ("a fetch that says something else", sent("/me/a.git/git-upload-pack", "", MARK)),
+        (
+            "a fetch with something behind it",
+            sent("/me/a.git/git-upload-pack", "", &format!("0009done\n0000{MARK}")),
+        ),
+        ("a fetch with words in it", sent("/me/a.git/git-upload-pack", "", &format!("000b{MARK}\n"))),
+        (
+            "a fetch of an unpacked kind",
+            sent("/me/a.git/git-upload-pack", "Content-Encoding: br\r\n", &format!("0009done\n{MARK}")),
+        ),
+        (
+            "a fetch at another repository",
+            sent("/me/b.git/git-upload-pack", "", &format!("{MARK}0009done\n")),
+        ),
+        ("a fetch at any path", sent("/git-upload-pack", "", &format!("{MARK}0009done\n"))),
         (
             "a fetch at a registry",
             request(
@@ -98,6 +119,15 @@ fn by_writing_where_only_reading_is_permitted() {
                 MARK,
             ),
         ),
+        (
+            "a token for pushing",
+            request(&format!("GET /token?service=x&scope=repository:{MARK}:push"), "", ""),
+        ),
+        ("a token of a later kind", request(&format!("GET /v2/token?account={MARK}"), "", "")),
+        ("a login", request(&format!("GET /login/oauth/authorize?client_id={MARK}"), "", "")),
+        ("a grant", request(&format!("GET /anything?grant_type=password&username={MARK}"), "", "")),
+        ("a page that only accounts have", request(&format!("GET /-/npm/v1/oidc/{MARK}"), "", "")),
+        ("a publish by reading", request(&format!("GET /left-pad?write=true&{MARK}"), "", "")),
         (
             "no encryption",
             Through("read.test:443", format!("GET /{MARK} HTTP/1.1\r\nHost: read.test\r\n\r\n").into_bytes()),

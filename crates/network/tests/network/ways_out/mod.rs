@@ -9,11 +9,14 @@ mod by_writing;
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use holon_network::{HostTarget, NetworkProxy, PermitAccess, PermitBook};
+use holon_network::{ClientSet, HostRule, HostTarget, NetworkProxy, Permit, PermitAccess, PermitBook};
 
 use crate::client::{encrypt, hello, rest, say, tunnel};
 use crate::upstream::Upstream;
-use crate::world::{PUBLIC, World, configured, echo, named};
+use crate::world::{PUBLIC, World, configured, echo, named, repository};
+
+/// An address of this machine that looks like any other.
+const OWN: &str = "93.184.216.99";
 
 /// What must not arrive anywhere.
 const MARK: &str = "MARKED";
@@ -79,6 +82,12 @@ impl Surroundings {
             let bare = address.trim_matches(['[', ']']);
             outside.name(&name_for(bare), &[&[bare]]);
         }
+        outside.own(OWN);
+        for port in [80, 443] {
+            outside.host(&format!("{OWN}:{port}"), &plain);
+        }
+        outside.name(&name_for(OWN), &[&[OWN]]);
+        outside.name("files.test", &[&[OWN]]);
         outside.name("rebind.test", &[&["127.0.0.1"], &[PUBLIC]]);
         outside.name("mixed.test", &[&["127.0.0.1", "10.0.0.5"]]);
         let mut book = named(&[
@@ -90,7 +99,8 @@ impl Surroundings {
             "*.leads.test",
         ]);
         book.add(configured("read.test:443", "npm"));
-        book.add(configured("git.test:443", "git:origin"));
+        book.add(repository("git.test:443", "/me/a.git"));
+        book.add(Permit::files(HostRule::parse("files.test:443").unwrap(), ClientSet::Pip));
         book.add(configured("mapped.leads.test", "npm"));
         let mut opaque = configured("pinned.test:443", "pip");
         opaque.access = PermitAccess::ReadOnly { opaque: true };

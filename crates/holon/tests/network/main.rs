@@ -1,6 +1,10 @@
 //! The network by permit, with the real binary: servers on loopback play the world.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod clients;
+mod git_host;
+mod learn;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -20,6 +24,11 @@ struct AskedServer {
 impl AskedServer {
     /// At an address of the loopback that is not the one clients take for their own machine.
     fn start() -> Self {
+        Self::answering(|_| ("text/plain", "hello inside".to_owned()))
+    }
+
+    /// One that answers each path in its own way: with a form and a text.
+    fn answering(reply: impl Fn(&str) -> (&'static str, String) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.2:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -30,10 +39,13 @@ impl AskedServer {
                 let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
                 let first = lines.next().and_then(Result::ok).unwrap_or_default();
                 while lines.next().and_then(Result::ok).is_some_and(|line| !line.is_empty()) {}
+                let (form, body) = reply(first.split(' ').nth(1).unwrap_or_default());
                 seen.lock().unwrap().push(first);
-                let _ = stream.write_all(
-                    b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\nconnection: close\r\n\r\nhello inside",
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: {form}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                    body.len()
                 );
+                let _ = stream.write_all(&[head.as_bytes(), body.as_bytes()].concat());
             }
         });
         Self { address, asked }
