@@ -234,7 +234,8 @@ fn cargo_says_what_its_files_and_its_cache_say() {
     assert_eq!(
         shown("cargo", &queries),
         "cargo:\n  own.test:443  (cargo's config.toml)\n  mirror.test:8080  (cargo's config.toml)\n  index.test:443  (cargo's cache)\n  \
-         files.test:443  (the index in cargo's cache)\n  evil.test:443  (.cargo/config.toml)  asked for by the project, not permitted"
+         files.test:443  (the index in cargo's cache)\n  evil.test:443  (.cargo/config.toml)  asked for by the project, not permitted\n  \
+         note: where its files are is not known (https://own.test/index/config.json could not be asked: it is not there): if that is another host, name it with --allow-net"
     );
     queries.files.insert("/home/me/.cargo/config.toml", "no = = toml");
     assert!(shown("cargo", &queries).contains("it is no TOML"));
