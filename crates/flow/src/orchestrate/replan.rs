@@ -343,7 +343,8 @@ pub(super) fn leave(state: &mut OrchestrationState, node: Option<usize>) {
     // What a person left out before is left, too.
     let before = state.left.take().map(|left| left.nodes).unwrap_or_default();
     let nodes = before.into_iter().chain(nodes).collect();
-    state.left = Some(UnfinishedPart { task, reason, nodes, by_person: false });
+    state.left =
+        Some(UnfinishedPart { task, reason, nodes, by_person: false, waited_for: Default::default() });
     graph::ensure_assessed(&mut state.nodes);
 }
 

@@ -1,5 +1,7 @@
 //! The state a resumed orchestration starts with.
 
+use std::collections::BTreeMap;
+
 use holon_core::outcome::{RunOutcome, RunStatus};
 
 use super::graph::{self, CHECK};
@@ -39,8 +41,10 @@ pub(super) fn resumed(
         }
         Some(OrchestrationEnd::Partial { .. }) if sealed => {
             // Whoever goes on wants the rest.
-            let left = state.left.take().map(|left| left.nodes).unwrap_or_default();
+            let left = state.left.take();
+            let (left, waited_for) = left.map(|left| (left.nodes, left.waited_for)).unwrap_or_default();
             state.nodes.extend(left);
+            look_again(&mut state, waited_for);
             state.nodes.iter_mut().filter(|node| is_stuck(node)).for_each(anew);
             let writers = graph::writers(&state.nodes);
             for node in state.nodes.iter_mut().filter(|node| node.task.mode == CHECK) {
@@ -56,6 +60,21 @@ pub(super) fn resumed(
     }
     state.messages.extend(message.filter(|text| !text.trim().is_empty()));
     Ok(state)
+}
+
+/// Who waited for what was left out waits for it again; a review of a part looks at the rest as well.
+fn look_again(state: &mut OrchestrationState, waited_for: BTreeMap<String, Vec<String>>) {
+    for (id, on) in waited_for {
+        let Some(node) = state.nodes.iter_mut().find(|node| node.task.id == id) else { continue };
+        for one in on {
+            if !node.task.depends_on.contains(&one) {
+                node.task.depends_on.push(one);
+            }
+        }
+        if node.task.mode == "review" && node.phase == TaskPhase::Done {
+            (node.phase, node.fixes) = (TaskPhase::Waiting, 0);
+        }
+    }
 }
 
 /// Whether a task could not be done.

@@ -179,6 +179,9 @@ pub struct UnfinishedPart {
     /// Whether a person left them out, and the rest goes on as planned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_person: bool,
+    /// What tasks that go on waited for before, where a part of that was left out: by task.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub waited_for: BTreeMap<String, Vec<String>>,
 }
 
 /// How far a task is.

@@ -133,6 +133,7 @@ fn what_was_left_out_is_taken_up_again_by_whoever_goes_on() {
     let tasks = report["tasks"].as_array().unwrap();
     let assessed = tasks.iter().filter(|task| task["mode"] == "ethical").count();
     assert_eq!(assessed, 2, "what was joined later is assessed as well: {report:#}");
+    assert_eq!(attempts(&report, "look").len(), 2, "who was to look at both has looked at both");
     scene.env.assert_nothing_left();
 }
 

@@ -194,6 +194,29 @@ fn an_orchestration_runs_whole_and_is_assessed() {
 }
 
 #[test]
+fn inv_17_a_single_run_is_assessed_where_the_configuration_says_so() {
+    let stage = ServeStage::new();
+    stage.env.write(stage.repo.join("script/player.sh"), PLAYER);
+    let agent = "name = \"player\"\nkind = \"exec\"\ndescription = \"A script\"\ncommand = [\"/bin/sh\", \"script/player.sh\"]\n";
+    stage.env.write(stage.env.config().join("holon/agents/player.toml"), agent);
+    stage.env.write(stage.env.config().join("holon/config.toml"), "[modes.code]\nassess = true\n");
+    let stage = stage.play("- text: hi\n");
+    for (goal, outcome, status) in [("Write two", "success", 200), ("FORBIDDEN", "needs_human", 404)] {
+        let body =
+            json!({"workspace": stage.repo.path(), "goal": goal, "mode": "execute", "agent": "player"});
+        let id = stage.post("/api/runs", body).json()["id"].as_str().unwrap().to_owned();
+        stage.get(&format!("/api/runs/{id}/events")).events();
+        let show = stage.get(&format!("/api/runs/{id}")).json();
+        assert_eq!(show["outcome"], outcome, "{goal}: {show:#}");
+        assert_eq!(stage.get(&format!("/api/runs/{id}/files/diff.patch")).status, status, "{goal}");
+        let report = stage.get(&format!("/api/runs/{id}/files/orchestration.json")).json();
+        let ids: Vec<&str> =
+            report["nodes"].as_array().unwrap().iter().map(|node| node["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["code", "ethical"], "{goal}");
+    }
+}
+
+#[test]
 fn one_task_is_spoken_to_while_the_others_go_on() {
     let stage = ServeStage::new();
     let task = |id: &str| json!({"id": id, "mode": "code", "goal": format!("TASK:{id}"), "acceptance": ["x"], "depends_on": []});
@@ -226,7 +249,9 @@ fn one_task_is_spoken_to_while_the_others_go_on() {
     let show = || stage.get(&format!("/api/runs/{id}")).json();
     assert!(wait_until(Duration::from_secs(60), || show()["state"] == "finished"), "{}", show());
     assert_eq!(show()["outcome"], "success", "{:#}", show());
-    assert_eq!(tell("two", json!({"word": "stop"})).status, 409);
+    for word in ["stop", "retry", "skip"] {
+        assert_eq!(tell("two", json!({"word": word})).status, 409, "all of it is done: {word}");
+    }
     assert_eq!(stage.post("/api/runs/none/tasks/two", json!({"word": "stop"})).status, 404);
 }
 

@@ -1,6 +1,6 @@
 //! What a person says about one task while the others go on: stop it, skip it, begin it again, or listen. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holon_core::artifact::orchestration::OrchestrationTask;
 use holon_core::mode_run::ModeDecision;
@@ -251,16 +251,27 @@ fn skip(state: &mut OrchestrationState, node: usize, reason: String) {
     let tasks: Vec<OrchestrationTask> = state.nodes.iter().map(|node| node.task.clone()).collect();
     let (skipped, mut kept): (Vec<TaskNode>, Vec<TaskNode>) =
         std::mem::take(&mut state.nodes).into_iter().partition(|node| lost.contains(&node.task.id));
+    let mut waited_for = BTreeMap::new();
     for node in &mut kept {
         // What it waited for through a task that is left out it waits for by itself.
         let before = graph::before(&tasks, &node.task);
         if node.task.depends_on.iter().any(|id| lost.contains(id)) {
+            waited_for.insert(node.task.id.clone(), node.task.depends_on.clone());
             node.task.depends_on =
                 before.into_iter().filter(|id| !lost.contains(*id)).map(str::to_owned).collect();
         }
     }
     state.nodes = kept;
-    let left =
-        state.left.get_or_insert_with(|| UnfinishedPart { task, reason, nodes: Vec::new(), by_person: true });
+    let left = state.left.get_or_insert_with(|| UnfinishedPart {
+        task,
+        reason,
+        nodes: Vec::new(),
+        by_person: true,
+        waited_for: BTreeMap::new(),
+    });
     left.nodes.extend(skipped);
+    for (id, on) in waited_for {
+        // What was waited for at first counts, however often something of it is left out.
+        left.waited_for.entry(id).or_default().extend(on);
+    }
 }

@@ -11,6 +11,13 @@ use crate::session::Session;
 /// The edges of a run; nothing where nobody wants them.
 pub(super) fn wanted(args: &RunArgs, session: &Session) -> Result<Option<CodeEdges>, CliFailure> {
     let workspace = workspace_of(args, &current_folder()?);
+    // Said as the run itself would: what cannot be read says nothing about edges.
+    std::fs::read_dir(&workspace).map_err(|e| {
+        CliFailure::user(
+            format!("workspace {}: {e}", workspace.display()),
+            "give an existing, readable folder with --workspace",
+        )
+    })?;
     let mode = mode_of(args).unwrap_or_else(|| "execute".to_owned());
     if modes::catalog(&session.places()?, Some(&workspace))?.canonical(&mode) != Some("execute") {
         refuse(args, &mode)?;

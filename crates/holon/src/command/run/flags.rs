@@ -171,7 +171,7 @@ pub(crate) struct RunArgs {
             "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
             "agent_args", "interactive", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_net", "allow_writes", "snapshot", "verify",
             "supervisor", "shadow", "idle_timeout", "max_output", "check", "check_report", "no_auto_checks",
-            "tests_may_change", "allow_sensitive", "keep", "dry_run",
+            "tests_may_change", "allow_sensitive", "keep", "dry_run", "assess", "review",
         ],
         help_heading = "Flows"
     )]

@@ -148,6 +148,71 @@ fn a_review_that_found_something_is_not_left_out() {
     assert_eq!(play(&mut state, answer, |_| true).0, OrchestrationEnd::Complete);
 }
 
+/// Stopped for good while nothing goes on: `a` is done, `b` could not be done, and everything else waits.
+fn stuck() -> OrchestrationState {
+    let mut state = four();
+    (state.nodes[0].phase, state.nodes[1].phase) =
+        (TaskPhase::Done, TaskPhase::Failed { reason: "no".into() });
+    state
+}
+
+#[test]
+fn what_was_kept_may_ask_again_for_what_could_not_be_done() {
+    for (word, phase) in [
+        (TaskWord::Retry, TaskPhase::Waiting),
+        (TaskWord::Say { text: "mind".into() }, TaskPhase::Waiting),
+        (skip(), TaskPhase::Waiting),
+    ] {
+        let mut state = stuck();
+        assert!(
+            word::hear(&mut state.clone(), 1, word.clone()).is_err(),
+            "while it goes on that is being decided"
+        );
+        let heard = word::hear_before_going_on(&mut state, 1, word.clone()).unwrap();
+        assert!(!heard.ends_run);
+        assert_eq!(state.nodes[1].phase, phase, "{word:?}");
+        word::settle(&mut state);
+        assert_eq!(state.nodes.iter().any(|node| node.task.id == "b"), word != skip());
+    }
+}
+
+#[test]
+fn a_result_that_is_not_joined_is_made_again_when_a_person_wants_it() {
+    let mut state = stuck();
+    state.nodes[1].phase = TaskPhase::ToMerge { purpose: AttemptPurpose::Task };
+    let heard = word::hear_before_going_on(&mut state, 1, TaskWord::Retry).unwrap();
+    assert!(heard.says.contains("done again"), "{}", heard.says);
+    assert_eq!(state.nodes[1].phase, TaskPhase::Waiting);
+}
+
+#[test]
+fn what_was_kept_and_cannot_be_taken_changes_nothing() {
+    let mut state = stuck();
+    let assessment = place(&state, "ethical");
+    for (node, word, why) in [
+        (0, TaskWord::Retry, "done already"),
+        (0, TaskWord::Say { text: "mind".into() }, "done already"),
+        (1, TaskWord::Say { text: " ".into() }, "nothing to tell"),
+        (assessment, skip(), "without an assessment"),
+        (99, TaskWord::Retry, "no such task"),
+    ] {
+        let before = state.clone();
+        let problem = word::hear_before_going_on(&mut state, node, word).unwrap_err();
+        assert!(problem.contains(why), "{problem}");
+        assert_eq!(state, before);
+    }
+}
+
+#[test]
+fn a_single_run_is_tried_once_and_nobody_plans_it_again() {
+    let mut state = state(graph::single("g", true));
+    state.single = true;
+    let failed = |_: &OrchestrationState, _| end(RunOutcome::Failure, ModeDecision::Approve, false);
+    let (ended, begun) = play(&mut state, failed, |_| true);
+    assert!(matches!(&ended, OrchestrationEnd::Failed { task, .. } if task == "code"), "{ended:?}");
+    assert_eq!((begun.len(), state.replans.len()), (1, 0));
+}
+
 proptest! {
     /// Whatever is said at whatever moment: it ends, nothing is joined twice, what was done stays, and what was left out
     /// is named.
