@@ -56,15 +56,19 @@ impl RunPlan {
     /// The plan of a stored run; nothing in the folder of a run that was made before plans were kept. `secrets` are the
     /// values that stand behind the names in it.
     pub(crate) fn load(folder: &RunFolder, secrets: &[(String, String)]) -> Result<Option<Self>, HostError> {
-        let path = folder.path().join(PLAN_FILE);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(HostError::io("read", &path)(e)),
-        };
-        let mut plan = Self::from_json(&text)?;
+        let Some(mut plan) = Self::as_stored(folder)? else { return Ok(None) };
         plan.fill_in(secrets)?;
         Ok(Some(plan))
+    }
+
+    /// The plan of a stored run with names where credentials were: to tell of it, not to do it.
+    pub(crate) fn as_stored(folder: &RunFolder) -> Result<Option<Self>, HostError> {
+        let path = folder.path().join(PLAN_FILE);
+        match fs::read(&path) {
+            Ok(text) => Self::from_json(&text).map(Some),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(HostError::io("read", &path)(e)),
+        }
     }
 
     /// Puts values where names of variables stand for them, in what is given to programs. The goal stays as it was told.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::write_atomic;
 use crate::error::HostError;
+use crate::plan::RunPlan;
 use crate::run::carried_changes;
 use crate::run::checkpoints::CHECKPOINT;
 use crate::run::supervised::TAKEOVER;
@@ -219,6 +220,9 @@ impl RunFolder {
         manifest.conclude(RunStatus::Interrupted, RunOutcome::Failure);
         manifest.metadata.mode = record.mode.clone();
         manifest.metadata.agent.name = record.agent.clone();
+        if let Ok(Some(plan)) = RunPlan::as_stored(self) {
+            manifest.metadata.interactive = plan.interactive;
+        }
         manifest.error = Some(
             ErrorInfo::new("interrupted", "Holon was ended before the run was over")
                 .with_hint("start it again; nothing was changed in the workspace"),
