@@ -22,7 +22,7 @@ fn what_a_command_reaches_becomes_the_permits_to_keep() {
         };
         let run = learn(&[], &command);
         run.assert_code(0).assert_stdout("--allow-net npm\n").assert_stdout("allow = [\"npm\"]");
-        run.assert_stdout(&format!("refused: the address {shut} is not permitted"));
+        run.assert_stdout(&format!("refused: {shut} is not permitted"));
         assert_eq!((registry.asked().len(), other.asked().len()), (1, 0));
         assert_eq!(repo.read("a"), b"1\n");
         learn(&["--json"], "exit 3").assert_code(1).assert_stdout("\"command_succeeded\":false");
