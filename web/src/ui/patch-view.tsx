@@ -30,7 +30,7 @@ export default function PatchView({ patch, first, narrow = false }: Props) {
   }, [files, first]);
   if (files.length === 0) return <p className="faint">{t("changes.none")}</p>;
   return (
-    <div className="patch" data-narrow={narrow} ref={box} tabIndex={0} role="region" aria-label={t("changes")}>
+    <div className="patch" data-narrow={narrow} ref={box} tabIndex={0} role={narrow ? "group" : "region"} aria-label={t("changes")}>
       {files.map((file, at) => (
         <FileView key={`${at}.${file.path}`} file={file} place={at} />
       ))}
