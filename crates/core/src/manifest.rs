@@ -2,12 +2,14 @@
 
 mod audit;
 mod claim;
+mod environment;
 mod flow;
 mod network;
 mod verification;
 
 pub use audit::{AuditHead, EthicsOverride};
 pub use claim::AdapterClaim;
+pub use environment::EnvironmentUse;
 pub use flow::{ContextFile, DecidedBy, FlowGate, FlowInfo, FlowRound, FlowStep, GateDecision, StepProgress};
 pub use network::{NetworkHost, NetworkPackage, NetworkRecord};
 pub use verification::{
@@ -207,6 +209,9 @@ pub struct RunMetadata {
     pub model: Option<ModelInfo>,
     /// The walls.
     pub sandbox: SandboxInfo,
+    /// What an earlier setup had left for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentUse>,
     /// What the run reached by permits, and what it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkRecord>,

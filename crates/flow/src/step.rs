@@ -154,6 +154,7 @@ impl FlowRequest {
             record: asked.record.as_deref().map(|path| cassette(path, &label)),
             replay: asked.replay.as_deref().map(|path| cassette(path, &label)),
             workspace: extra.workspace.map(Path::to_owned).or_else(|| asked.workspace.clone()),
+            environment_of: environment_of(asked),
             ..asked.clone()
         };
         // First, so that no file of the user's can take the name the brief speaks of.
@@ -209,6 +210,7 @@ impl FlowRequest {
             max_output_mb: asked.max_output_mb.map(|n| n.min(profile.limits.output_mb)),
             network: asked.network.filter(|n| *n != NetworkReach::Host || !profile.promises_no_change()),
             allow_net: permits_for(asked, profile),
+            environment_of: environment_of(asked),
             record: asked.record.as_deref().map(|path| cassette(path, label)),
             replay: asked.replay.as_deref().map(|path| cassette(path, label)),
             ..asked.clone()
@@ -284,6 +286,12 @@ fn narrowed(mut spec: Spec, work: &StepRunWork, profile: &Profile) -> Spec {
         wants.checks.clear();
     }
     spec
+}
+
+/// The workspace whose setup the user agreed to: what works on a copy of it has the same environment.
+fn environment_of(asked: &RunRequest) -> Option<PathBuf> {
+    let workspace = || asked.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
+    Some(asked.environment_of.clone().unwrap_or_else(workspace))
 }
 
 /// What a person permits is for what changes things: whoever only looks needs none of it.

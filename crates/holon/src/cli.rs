@@ -9,8 +9,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::{
-    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, flows, improve, login, man,
-    models, modes, network, publish, run, runs, schema, serve,
+    acp, adapter, agents, ask, chat, completions, config, context, demo, doctor, environment, flows, improve,
+    login, man, models, modes, network, publish, run, runs, schema, serve,
 };
 use crate::command::{attest, audit, orchestrate, plan, verify};
 use crate::failure::CliFailure;
@@ -101,6 +101,8 @@ pub(crate) enum CliCommand {
     Context(context::ContextCommand),
     #[command(subcommand)]
     Network(network::NetworkCommand),
+    #[command(subcommand)]
+    Environment(environment::EnvironmentCommand),
     Adapter(adapter::AdapterArgs),
     Serve(serve::ServeArgs),
     Chat(Box<chat::ChatArgs>),

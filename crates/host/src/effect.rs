@@ -164,6 +164,8 @@ pub const SETTINGS: &[EffectRow] = &[
     row(Some("accept_no_isolation"), Some("i-accept-no-isolation"), None, Always),
     row(Some("network"), Some("network"), Some("constraints.network"), Always),
     row(Some("allow_net"), Some("allow-net"), None, Always),
+    row(Some("fresh"), Some("fresh"), None, Always),
+    row(Some("environment_of"), None, None, Internal),
     row(Some("allow_writes"), Some("allow-writes"), None, Always),
     row(Some("snapshot"), Some("snapshot"), None, Always),
     row(Some("verify_full"), Some("verify"), None, Always),

@@ -131,6 +131,9 @@ impl HostError {
             Self::Usage { hint, .. } | Self::Walls { hint, .. } | Self::Run { hint, .. } => hint.clone(),
             Self::Model(error) => crate::model::hint(error),
             Self::Held(decision) => Some(decision.hint("")),
+            Self::Snapshot(holon_sandbox::snapshot::SnapshotError::EnvironmentMisfit { .. }) => {
+                Some("`holon environment build --again` makes it anew; --fresh runs without it".into())
+            }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => Some(FULL.into()),
             Self::Git(git) if git.is_full() => Some(FULL.into()),
             Self::Io { path, .. } if *path == std::env::temp_dir() => {

@@ -8,6 +8,7 @@ pub mod agent_conformance;
 pub mod config;
 pub mod contained;
 pub mod effect;
+pub mod environment;
 pub mod error;
 pub mod executor;
 pub mod holon_folders;

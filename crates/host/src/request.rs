@@ -63,6 +63,10 @@ pub struct RunRequest {
     pub network: Option<NetworkReach>,
     /// `--allow-net`: hosts, or clients by whose configuration hosts are found.
     pub allow_net: Vec<String>,
+    /// `--fresh`: stand on no environment.
+    pub fresh: bool,
+    /// The workspace that the user agreed to a setup of, where this is a copy of it.
+    pub environment_of: Option<PathBuf>,
     /// `--allow-writes`
     pub allow_writes: bool,
     /// `--timeout`
@@ -118,6 +122,8 @@ impl Default for RunRequest {
             accept_no_isolation: false,
             network: None,
             allow_net: Vec::new(),
+            fresh: false,
+            environment_of: None,
             allow_writes: false,
             timeout: None,
             idle_timeout: None,

@@ -55,6 +55,9 @@ pub struct Overlay {
     /// moved by notes of where they came from, so that each layer can be read by itself.
     #[serde(default)]
     pub lasting: bool,
+    /// Whether a directory of a lower layer is moved by copying what is in it, with no note of where it came from.
+    #[serde(default)]
+    pub moved_whole: bool,
 }
 
 impl Overlay {

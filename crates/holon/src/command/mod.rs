@@ -12,6 +12,7 @@ pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod environment;
 pub(crate) mod flows;
 pub(crate) mod improve;
 pub(crate) mod login;
@@ -51,6 +52,7 @@ pub(crate) fn dispatch(asked: ParsedCommandLine, session: &Session) -> CommandEx
         CliCommand::Publish(command) => publish::dispatch(command, session),
         CliCommand::Config(command) => config::dispatch(command, session),
         CliCommand::Context(command) => context::dispatch(command, session),
+        CliCommand::Environment(command) => environment::dispatch(command, session),
         CliCommand::Network(command) => network::dispatch(command, session),
         CliCommand::Attest(args) => attest::run(&args, session),
         CliCommand::Verify(args) => verify::run(&args, session),

@@ -6,7 +6,7 @@ use holon_core::sandbox::EnforcementRecord;
 use holon_host::store::RunRecord;
 
 use super::table::TextTable;
-use super::{amount, network, summary};
+use super::{amount, environment, network, summary};
 use crate::terminal::{TerminalStream, TextStyle, one_line, visible};
 
 /// Everything about a finished run on one page.
@@ -45,6 +45,10 @@ pub(crate) fn page(record: &RunRecord, manifest: &Manifest, folder: &str, stream
             snapshot.strategy,
             visible(&commit.unwrap_or_default())
         ));
+    }
+    if let Some(used) = &manifest.metadata.environment {
+        text.push_str(&head("environment"));
+        text.push_str(&environment::page(used, stream));
     }
     if let Some(used) = &manifest.metadata.network {
         text.push_str(&head("network"));

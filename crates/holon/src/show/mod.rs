@@ -2,6 +2,7 @@
 
 pub(crate) mod amount;
 pub(crate) mod applied;
+mod environment;
 pub(crate) mod flow;
 pub(crate) mod manifest;
 mod network;

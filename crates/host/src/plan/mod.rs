@@ -5,6 +5,7 @@
 //! holds in one process comes with [`crate::RunContext`]; of credentials a plan holds names and no values.
 
 mod cassette;
+mod environment;
 mod permit;
 mod stored;
 
@@ -30,6 +31,7 @@ use crate::run::TreeBefore;
 use crate::spec_source::NamedPath;
 
 pub use cassette::PlannedCassette;
+pub use environment::PlannedEnvironment;
 pub use permit::{PlannedArrivals, PlannedPermit};
 
 /// The version of plans that are made now.
@@ -108,6 +110,9 @@ pub struct RunPlan {
     /// What may not come in by them.
     #[serde(default)]
     pub arrivals: PlannedArrivals,
+    /// What an earlier setup left, which the run stands on.
+    #[serde(default)]
+    pub environment: Option<PlannedEnvironment>,
     /// Wanted walls.
     pub sandbox: SandboxChoice,
     /// Whether no walls at all are acceptable.
@@ -171,6 +176,11 @@ pub enum PlannedWork {
     Checks {
         /// The tree the workspace was made from, by which they are judged, too.
         before: Option<TreeBefore>,
+    },
+    /// The commands of a setup run, and what they leave is kept; no agent is started.
+    Setup {
+        /// What is made.
+        environment: PlannedEnvironment,
     },
 }
 

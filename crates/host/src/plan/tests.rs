@@ -51,6 +51,16 @@ fn plan() -> RunPlan {
             hosts: vec!["registry.test:443".into()],
         }],
         arrivals: PlannedArrivals { min_age_days: 7, denied: vec!["npm:worse".into()] },
+        environment: Some(PlannedEnvironment {
+            digest: "ab".into(),
+            setup: holon_environment::EnvironmentSetup {
+                commands: vec!["npm ci".into()],
+                permits: vec!["npm".into()],
+                inputs: Vec::new(),
+                source: holon_environment::SetupSource::User { file: "/c".into() },
+                notes: Vec::new(),
+            },
+        }),
         sandbox: SandboxChoice::Auto,
         accept_no_isolation: false,
         writes_allowed: false,

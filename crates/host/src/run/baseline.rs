@@ -152,13 +152,14 @@ impl ActiveRun<'_> {
         let git = stage.git.clone().or_else(|| Git::find().ok())?;
         let exposed = &stage.exposed;
         let around = format!(
-            "{:?} {:?} {:?} {:?} {:?} {}",
+            "{:?} {:?} {:?} {:?} {:?} {} {:?}",
             exposed.path,
             exposed.env,
             self.plan.spec.context.env,
             self.plan.profile.network,
             self.plan.check_reports,
-            stage.backend.name()
+            stage.backend.name(),
+            self.environment.as_ref().map(|environment| &environment.record.digest)
         );
         Some(BaselineKey { git, workspace: self.plan.workspace.clone(), around })
     }

@@ -18,9 +18,9 @@ use holon_sandbox::isolation::{PayloadIdentity, SandboxJob};
 use holon_sandbox::mount::MountSource;
 use holon_sandbox::snapshot::{PlantedFile, SnapshotStrategy, SnapshotStrategyChoice, WorkspaceSnapshot};
 
-use super::ActiveRun;
 use super::check_reports::ReportStamps;
 use super::snapshot::{RunStage, give};
+use super::{ActiveRun, environment};
 use crate::error::HostError;
 
 /// Longer files are put back whole or left alone.
@@ -83,7 +83,7 @@ impl CheckTree {
                 overlay.renew(job.identity.owner()).map_err(HostError::io("renew", &path))?;
             }
         }
-        Ok(())
+        environment::renew_home(&self.home, &job.identity)
     }
 
     /// Does something with a stage on which this tree is seen.
@@ -379,6 +379,7 @@ impl ActiveRun<'_> {
             _ => self.plan.snapshot,
         };
         let snapshot = self.snapshot_in(layers, stage.backend.as_ref(), identity, choice)?;
+        self.furnish_home(&home, &snapshot, identity)?;
         let exposed = self.expose_in(layers, &snapshot, identity, stage.backend.overlays())?;
         Ok(CheckTree { snapshot, exposed, home, seen: ReportStamps::new() })
     }

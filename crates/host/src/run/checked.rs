@@ -42,6 +42,7 @@ impl ActiveRun<'_> {
         // What checks write is thrown away.
         self.manifest.no_changes = true;
         let backend = isolation_levels::first(self.host, &self.plan, self.ground())?;
+        self.open_environment()?;
         self.phase(RunPhase::Prepare, Self::prepare)?;
         let mut stage = self.phase(RunPhase::Snapshot, |run| run.take_snapshot(backend, None))?;
         let mut verdict = RunVerdict::good();

@@ -108,6 +108,7 @@ impl ActiveRun<'_> {
         if no_overlay && self.plan.snapshot == SnapshotStrategyChoice::Auto {
             self.warn(format!("no overlay here ({refusal}); the workspace is copied instead"));
             self.retake(stage, SnapshotStrategyChoice::Reflink)?;
+            self.refurnish(stage)?;
             let job = self.job(stage, argv);
             return stage.backend.start(&job).map_err(|r| not_started(&r));
         }
@@ -126,6 +127,7 @@ impl ActiveRun<'_> {
         argv: Vec<OsString>,
         refused: &LaunchRefusal,
     ) -> Result<Box<dyn RunningPayload>, HostError> {
+        self.refuse_weaker(refused)?;
         stage.backend = isolation_levels::next(self.host, &self.plan, refused)?;
         let name = stage.backend.name();
         self.warn(format!("native walls are refused here ({refused}); using {name} instead"));

@@ -94,7 +94,7 @@ impl ActiveRun<'_> {
         mounts.extend(workspace);
         mounts.push(Mount::read_only(self.folder.input(), "/holon/input"));
         mounts.push(Mount::writable(left, "/holon/output"));
-        mounts.push(Mount::writable(&stage.home, "/holon/home"));
+        mounts.push(self.home_mount(stage));
         mounts.extend(stage.exposed.mounts.iter().cloned());
         if let (Some(file), Some(name)) =
             (&self.plan.agent.file, self.plan.agent.file.as_ref().and_then(|f| f.file_name()))

@@ -21,6 +21,7 @@ mod collect;
 mod commit;
 mod dirty;
 mod door_watch;
+mod environment;
 mod execute;
 mod final_message;
 mod first_evidence;
@@ -46,6 +47,7 @@ mod replay;
 mod resolve;
 mod resume;
 mod seal;
+mod setup;
 mod snapshot;
 mod start_trouble;
 pub(crate) mod supervised;
@@ -71,6 +73,7 @@ use holon_telemetry::{Observer, RunTraceLog};
 use self::foreign::ForeignAgentRun;
 use self::resume::ResumedRun;
 use crate::config::ConfigurationFiles;
+use crate::environment::OpenEnvironment;
 use crate::error::HostError;
 use crate::executor::RunContext;
 use crate::holon_folders::HolonFolders;
@@ -141,6 +144,7 @@ impl Host {
         let verdict = match run.plan.work.clone() {
             PlannedWork::Agent => run.work(),
             PlannedWork::Checks { before } => run.only_checks(before.as_ref()),
+            PlannedWork::Setup { environment } => run.set_up(&environment),
         };
         Ok(run.seal(verdict.unwrap_or_else(|e| RunVerdict::failed(&e))))
     }
@@ -152,6 +156,7 @@ impl Host {
         let mode = match plan.work {
             PlannedWork::Agent => plan.profile.name.clone(),
             PlannedWork::Checks { .. } => checked::NAME.to_owned(),
+            PlannedWork::Setup { .. } => setup::NAME.to_owned(),
         };
         let own = plan.profile.limits.cost_usd;
         let shared = budget.or_else(|| (own > 0.0).then(|| SharedBudget::new(own, 0.0)));
@@ -211,6 +216,7 @@ impl Host {
             resumed,
             foreign: ForeignAgentRun::default(),
             permitted: None,
+            environment: None,
             kept: false,
             looking: None,
             beside: None,
@@ -252,6 +258,8 @@ pub(crate) struct ActiveRun<'a> {
     foreign: ForeignAgentRun,
     /// What it reaches by permits.
     permitted: Option<network_session::NetworkSession>,
+    /// What it stands on.
+    environment: Option<OpenEnvironment>,
     /// Whether what the agent left besides the artifacts has been carried over.
     kept: bool,
     /// Looks for uncommitted work beside the run.
@@ -294,6 +302,7 @@ impl ActiveRun<'_> {
         let backend = isolation_levels::first(self.host, &self.plan, self.ground())?;
         // Asking git for its version takes as long as preparing, so both happen at once.
         let git = self.plan.profile.access.writable().then(|| std::thread::spawn(Git::find));
+        self.open_environment()?;
         self.look_for_uncommitted();
         self.phase(RunPhase::Prepare, Self::prepare)?;
         let mut stage = self.phase(RunPhase::Snapshot, |run| run.take_snapshot(backend, git))?;

@@ -22,6 +22,7 @@ use super::permits::{self, GrantSources};
 use crate::adapter::{self, AdapterKind, ResolvedAgent};
 use crate::config;
 use crate::effect;
+use crate::environment;
 use crate::error::HostError;
 use crate::model::ModelRules;
 use crate::modes;
@@ -107,6 +108,8 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
         },
     )?;
     warnings.extend(granted.warnings);
+    let project = environment::for_run(host, request, &configuration, &workspace, (sandbox, &agent))?;
+    warnings.extend(project.warnings);
     // Logs that the user wants in the workspace grow while agents look at it.
     let logs = configured.text("artifacts.logs_dir");
     let out = request.out.as_deref().map(|out| checked_out(out, &workspace)).transpose()?;
@@ -166,6 +169,7 @@ pub(super) fn resolve(host: &Host, request: &RunRequest) -> Result<RunPlan, Host
         servers: wanted.servers,
         sources: Vec::new(),
         permits: granted.permits,
+        environment: project.planned,
         arrivals: granted.arrivals,
         model: request.model.clone().or_else(|| spec.agent.model.clone()),
         provider: request.provider.clone(),
@@ -443,6 +447,10 @@ fn sources(plan: &RunPlan, request: &RunRequest) -> Vec<PlannedValue> {
     }
     rows.extend(plan.profile.rows().into_iter().map(|r| row(&r.key, r.value, r.origin.to_string())));
     rows.extend(plan.permits.iter().map(permit_row));
+    rows.extend(plan.environment.iter().map(|environment| {
+        let value = format!("{} ({})", environment.short(), environment.setup.commands.join("; "));
+        row("environment", value, environment.setup.source.to_string())
+    }));
     rows.extend(asked_rows(plan, request));
     rows
 }
@@ -486,6 +494,7 @@ fn asked_rows(plan: &RunPlan, request: &RunRequest) -> Vec<PlannedValue> {
             format!("{:?}", plan.snapshot).to_lowercase(),
             "flag --snapshot",
         ),
+        (request.fresh, "environment", "none".into(), "flag --fresh"),
         (plan.verify_full, "verify", "full".into(), "flag --verify"),
         (plan.keep, "keep", "the agent's copy of the workspace".into(), "flag --keep"),
         (plan.apply, "apply", "when the run succeeds".into(), "flag --apply"),

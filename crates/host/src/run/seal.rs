@@ -97,6 +97,7 @@ impl ActiveRun<'_> {
         let metadata = &mut manifest.metadata;
         clean(redactor, &mut metadata.warnings);
         clean(redactor, &mut metadata.network);
+        clean(redactor, &mut metadata.environment);
         clean(redactor, &mut metadata.verification);
         clean(redactor, &mut metadata.supervisor);
         if let Some(snapshot) = &mut metadata.snapshot {

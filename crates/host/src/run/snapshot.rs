@@ -17,8 +17,8 @@ use holon_sandbox::isolation::PayloadIdentity;
 use holon_sandbox::mount::MountSource;
 use holon_sandbox::snapshot::{self, OriginalsSaver, SnapshotStrategyChoice, WorkspaceSnapshot};
 
-use super::ActiveRun;
 use super::output::AttendedOutput;
+use super::{ActiveRun, environment};
 use crate::error::HostError;
 
 /// What execution, collection and checks share.
@@ -58,7 +58,7 @@ impl RunStage {
                 overlay.renew(self.identity.owner()).map_err(HostError::io("renew", &path))?;
             }
         }
-        Ok(())
+        environment::renew_home(&self.home, &self.identity)
     }
 }
 
@@ -77,6 +77,7 @@ impl ActiveRun<'_> {
         }
         let layers = self.folder.layers();
         let snapshot = self.snapshot_in(&layers, backend.as_ref(), &identity, self.plan.snapshot)?;
+        self.furnish_home(&home, &snapshot, &identity)?;
         let exposed = self.expose(&snapshot, &identity, backend.overlays())?;
         // Without git there could be no patch: better to say so before the agent starts.
         let git = git.and_then(|thread| thread.join().ok()).transpose()?;
@@ -126,7 +127,7 @@ impl ActiveRun<'_> {
             SnapshotStrategyChoice::Auto if !backend.private_root() => SnapshotStrategyChoice::Reflink,
             other => other,
         };
-        Ok(snapshot::take(&snapshot::SnapshotRequest {
+        let mut snapshot = snapshot::take(&snapshot::SnapshotRequest {
             workspace: &self.plan.workspace,
             run_dir: layers,
             access: &self.plan.profile.access,
@@ -134,7 +135,9 @@ impl ActiveRun<'_> {
             strategy: choice,
             overlay_works: backend.overlays(),
             payload_uid: identity.owner(),
-        })?)
+        })?;
+        self.put_under(&mut snapshot)?;
+        Ok(snapshot)
     }
 
     /// Finds the toolchains and caches to show; a second call, for other walls, starts afresh.
@@ -166,12 +169,12 @@ impl ActiveRun<'_> {
         let layers = layers.join("exposed");
         snapshot::remove_tree(&layers).map_err(HostError::io("remove", &layers))?;
         fs::create_dir(&layers).map_err(HostError::io("create", &layers))?;
-        host_mounts::find(&host_mounts::HostMountRequest {
+        let mut exposed = host_mounts::find(&host_mounts::HostMountRequest {
             workspace: &self.plan.workspace,
             home,
             env: &*self.host.env,
             toolchains: expose.toolchains == HostMountSetting::Auto,
-            caches: expose.caches == HostMountSetting::Auto,
+            caches: expose.caches == HostMountSetting::Auto && !self.brings_caches(),
             extra_paths: &extra,
             run_dir: &layers,
             owner: identity.owner(),
@@ -180,7 +183,9 @@ impl ActiveRun<'_> {
             offline: self.plan.profile.network < holon_core::mode::NetworkReach::Permit,
             overlays,
         })
-        .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })
+        .map_err(|e| HostError::Walls { message: e.to_string(), hint: None })?;
+        self.furnish_places(&mut exposed, snapshot, identity)?;
+        Ok(exposed)
     }
 
     pub(super) fn note_snapshot(&mut self, stage: &mut RunStage) {

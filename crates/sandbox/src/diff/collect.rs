@@ -41,6 +41,7 @@ pub(crate) fn changes(
         base: open(workspace)?,
         written: open_written(written)?,
         hidden: snapshot.hidden().iter().map(|path| bytes(path).to_vec()).collect(),
+        environment: snapshot.environment().iter().map(|path| bytes(path).to_vec()).collect(),
         rules: BaseIgnoreRules::of(repository.as_ref())
             .map_err(DiffError::io("read the ignore rules of", workspace))?,
         limits: options.limits,

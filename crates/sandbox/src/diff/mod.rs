@@ -27,6 +27,7 @@ pub use patch::DeliveredPatch;
 
 pub(crate) use collect::equal;
 pub(crate) use ignored::BaseIgnoreRules;
+pub(crate) use scan_base::is_dot_git;
 
 use crate::snapshot::tree::{OpenTree, bytes};
 use crate::snapshot::{FileStat, SkippedPath, WorkspaceSnapshot};

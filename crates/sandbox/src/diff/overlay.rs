@@ -81,7 +81,9 @@ impl OverlayScan<'_> {
             TreeEntryKind::Whiteout => base()?.is_some_and(|meta| meta.is_dir()),
             _ => entry.meta.is_dir(),
         };
-        if !ground.rules.matches(&entry.path, is_dir) {
+        // The base may have nothing there that would say whether it is a folder.
+        let brought = ground.environment.contains(&entry.path);
+        if !brought && !ground.rules.matches(&entry.path, is_dir) {
             return Ok(false);
         }
         found.ignored.insert(entry.path.clone());

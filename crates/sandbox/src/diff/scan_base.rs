@@ -32,6 +32,8 @@ pub(crate) struct ScanBase {
     pub(crate) written: OpenTree,
     /// Paths the agent was not shown.
     pub(crate) hidden: BTreeSet<Vec<u8>>,
+    /// Ignored paths that a layer above the base brings.
+    pub(crate) environment: BTreeSet<Vec<u8>>,
     pub(crate) rules: BaseIgnoreRules,
     pub(crate) limits: PatchLimits,
     /// Ids of the base's repository.

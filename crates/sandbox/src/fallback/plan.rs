@@ -91,7 +91,13 @@ mod tests {
     #[test]
     fn a_merged_view_is_refused() {
         let mut job = job(&[]);
-        let layers = Overlay { lowers: vec!["/a".into()], upper: None, work: None, lasting: false };
+        let layers = Overlay {
+            lowers: vec!["/a".into()],
+            upper: None,
+            work: None,
+            lasting: false,
+            moved_whole: false,
+        };
         let merged = |at: &str, layers: &Overlay| Mount {
             at: at.into(),
             source: MountSource::Overlay(layers.clone()),

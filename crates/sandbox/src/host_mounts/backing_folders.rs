@@ -80,11 +80,11 @@ impl BackingFolders {
             lowers.insert(0, veil);
         }
         if !writable {
-            return Ok(Overlay { lowers, upper: None, work: None, lasting: false });
+            return Ok(Overlay { lowers, upper: None, work: None, lasting: false, moved_whole: false });
         }
         let upper = self.next("upper", mode)?;
         let work = self.next("work", 0o700)?;
-        Ok(Overlay { lowers, upper: Some(upper), work: Some(work), lasting: false })
+        Ok(Overlay { lowers, upper: Some(upper), work: Some(work), lasting: false, moved_whole: false })
     }
 
     /// A whiteout: to the merged view, `path` does not exist. Folders above look as they do in the real one.

@@ -103,7 +103,7 @@ impl DetachedMounts {
         let upper = layers.upper.as_deref().map(open).transpose()?;
         let work = layers.work.as_deref().map(open).transpose()?;
         let bottom = layers.lowers.last().map(|p| p.display().to_string()).unwrap_or_default();
-        mount_overlay(&lowers, upper.as_ref(), work.as_ref(), self.identity.by_root, writable, layers.lasting)
+        mount_overlay(&lowers, upper.as_ref(), work.as_ref(), self.identity.by_root, writable, layers)
             .map_err(|e| LaunchRefusal::new(LaunchStep::Overlay, e, bottom))
     }
 
@@ -135,7 +135,7 @@ fn mount_overlay(
     work: Option<&File>,
     by_root: bool,
     writable: bool,
-    lasting: bool,
+    layers: &Overlay,
 ) -> std::io::Result<OwnedFd> {
     let name = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
     let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -146,12 +146,12 @@ fn mount_overlay(
         set("upperdir", &name(upper))?;
         set("workdir", &name(work))?;
         // A run's files are worthless after a crash of the machine: no sync when it is unmounted.
-        if !lasting {
+        if !layers.lasting {
             fsconfig_set_flag(context.as_fd(), "volatile")?;
         }
     }
     if by_root {
-        let redirect = if lasting { "off" } else { "on" };
+        let redirect = if layers.lasting || layers.moved_whole { "off" } else { "on" };
         for (key, value) in [("redirect_dir", redirect), ("metacopy", "off"), ("index", "off")] {
             set(key, value)?;
         }

@@ -38,6 +38,12 @@ pub enum SnapshotError {
         /// The reason given by the system.
         source: io::Error,
     },
+    /// The workspace has something else than a folder above what an environment brings.
+    #[error("the environment brings {}, and above it the workspace has something that is no folder", path.display())]
+    EnvironmentMisfit {
+        /// What it brings.
+        path: PathBuf,
+    },
     /// A path that leaves the workspace or cannot name anything in it.
     #[error("`{}` is not a path inside the workspace: {why}", path.display())]
     BadPath {

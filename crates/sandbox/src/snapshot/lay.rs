@@ -90,7 +90,7 @@ impl WorkspaceSnapshot {
         Ok(())
     }
 
-    fn give(&self, at: &Path) -> io::Result<()> {
+    pub(super) fn give(&self, at: &Path) -> io::Result<()> {
         match self.owner {
             Some((uid, gid)) => lchown(at, Some(uid), Some(gid)),
             None => Ok(()),

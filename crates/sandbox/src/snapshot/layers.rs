@@ -24,6 +24,9 @@ pub(crate) struct OverlayFolders {
     /// A layer between the writes and the original; only made when something must be hidden or replaced.
     #[serde(with = "mount::optional_path")]
     pub(crate) veil: Option<PathBuf>,
+    /// What a setup left, right above the original.
+    #[serde(default, with = "mount::optional_path")]
+    pub(crate) environment: Option<PathBuf>,
     /// The original.
     #[serde(with = "mount::path")]
     pub(crate) lower: PathBuf,
@@ -33,24 +36,45 @@ pub(crate) struct OverlayFolders {
     /// Whether the writes are needed after the mount is gone.
     #[serde(default)]
     pub(crate) lasting: bool,
+    /// Whether folders are moved by copying what is in them: what was written then says all of it.
+    #[serde(default)]
+    pub(crate) moved_whole: bool,
 }
 
 impl OverlayFolders {
     /// The original alone.
     pub(crate) fn over(lower: PathBuf) -> Self {
-        Self { upper: None, work: None, veil: None, lower, frozen: None, lasting: false }
+        Self {
+            upper: None,
+            work: None,
+            veil: None,
+            environment: None,
+            lower,
+            frozen: None,
+            lasting: false,
+            moved_whole: false,
+        }
     }
 
     /// The mount these directories are for.
     pub(crate) fn source(&self) -> mount::MountSource {
-        if self.veil.is_none() && self.upper.is_none() && self.frozen.is_none() {
+        let above = [&self.veil, &self.upper, &self.frozen, &self.environment];
+        if above.iter().all(|layer| layer.is_none()) {
             return mount::MountSource::Bind(self.lower.clone());
         }
         mount::MountSource::Overlay(mount::Overlay {
-            lowers: self.frozen.iter().chain(&self.veil).chain([&self.lower]).cloned().collect(),
+            lowers: self
+                .frozen
+                .iter()
+                .chain(&self.veil)
+                .chain(&self.environment)
+                .chain([&self.lower])
+                .cloned()
+                .collect(),
             upper: self.upper.clone(),
             work: self.work.clone(),
             lasting: self.lasting,
+            moved_whole: self.moved_whole,
         })
     }
 

@@ -1,6 +1,7 @@
 //! The copy of the workspace a run sees: prepared on the host, mounted by the walls, never the original.
 
 mod copy;
+pub mod environment;
 mod error;
 mod freeze;
 mod gitview;
@@ -105,6 +106,9 @@ pub struct WorkspaceSnapshot {
     skipped: Vec<SkippedPath>,
     generation: u32,
     owner: Option<(u32, u32)>,
+    /// What the layer below it brings.
+    #[serde(default, with = "mount::paths")]
+    environment: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

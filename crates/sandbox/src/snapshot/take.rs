@@ -82,6 +82,7 @@ fn prepare(
         skipped: Vec::new(),
         generation: 0,
         owner,
+        environment: Vec::new(),
     };
     if let Some(repository) = elsewhere {
         snapshot.git = Some(gitview::prepare(repository, dir, strategy, writable, owner)?);

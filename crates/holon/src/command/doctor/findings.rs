@@ -184,6 +184,7 @@ fn try_overlay(native: &NativeSandbox, folder: &Path) -> Result<(), String> {
         upper: Some(part("upper")?),
         work: Some(part("work")?),
         lasting: false,
+        moved_whole: false,
     };
     let mut mounts = system_root(&identity);
     mounts.push(Mount { at: WORKSPACE_INSIDE.into(), source: MountSource::Overlay(layers), writable: true });

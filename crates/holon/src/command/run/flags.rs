@@ -114,6 +114,9 @@ pub(crate) struct RunArgs {
     /// through a proxy that writes everything down (can be given again)
     #[arg(long, value_name = "HOST|CLIENT", value_parser = permit, conflicts_with = "network", help_heading = "Sandbox")]
     allow_net: Vec<String>,
+    /// Stand on no environment, whatever the project says about its setup (`holon environment show`)
+    #[arg(long, help_heading = "Sandbox")]
+    fresh: bool,
     /// Let a mode that throws its changes away (debug) deliver them as a patch
     #[arg(long, help_heading = "Sandbox")]
     allow_writes: bool,
@@ -162,7 +165,7 @@ pub(crate) struct RunArgs {
         value_name = "RUN",
         conflicts_with_all = [
             "mode", "goal", "spec", "context", "out", "agent", "image", "model", "provider", "replay", "record",
-            "agent_args", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_net", "allow_writes", "snapshot", "verify",
+            "agent_args", "mcp", "sandbox", "i_accept_no_isolation", "network", "allow_net", "fresh", "allow_writes", "snapshot", "verify",
             "supervisor", "shadow", "idle_timeout", "max_output", "check", "check_report", "no_auto_checks",
             "tests_may_change", "allow_sensitive", "keep", "dry_run",
         ],
@@ -408,6 +411,7 @@ impl From<RunArgs> for RunRequest {
                 NetworkFlag::Host => NetworkReach::Host,
             }),
             allow_net: args.allow_net,
+            fresh: args.fresh,
             allow_writes: args.allow_writes,
             timeout: args.timeout,
             idle_timeout: args.idle_timeout,
