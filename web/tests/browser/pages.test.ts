@@ -318,7 +318,7 @@ for (const [name, use] of [
         await look("drawer");
       }
       await page.locator(".file").first().click();
-      await expect(page.locator(".patch")).toBeVisible();
+      await expect(page.getByRole("dialog").locator(".patch")).toBeVisible();
       await look("diff");
       await page.keyboard.press("Escape");
       if ("viewport" in use) await page.locator(".panel-head button").click();
